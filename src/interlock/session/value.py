@@ -1,0 +1,68 @@
+"""The one frozen value of a session: all its machines, its credential, its positions and its counters.
+
+Frame bytes, texts and plaintext tokens lie beside it, in the driver; nothing here holds audio or a secret in clear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from interlock.machine import Address, Cell
+from interlock.session.credential import Credential
+
+
+class Journal(NamedTuple):
+    """Positions of the journal, as sequence numbers. Numbers start at 1; 0 is "nothing".
+
+    ``head`` was sequenced last, ``handed`` is the highest that any transport was handed, and what is at or below
+    ``trimmed`` can no longer be replayed.
+    """
+
+    head: int = 0
+    handed: int = 0
+    trimmed: int = 0
+
+
+class Playback(NamedTuple):
+    """How far one response got, in milliseconds of audio: made, and heard by the client."""
+
+    response_id: str
+    made_ms: float = 0.0
+    played_ms: float = 0.0
+    ended: bool = False
+
+
+class Value(NamedTuple):
+    """Everything that decides. Replaced as a whole, by one assignment, or not at all."""
+
+    session_id: str
+    cells: Mapping[Address, Cell]
+    epoch: int = 1
+    credential: Credential = Credential()
+    journal: Journal = Journal()
+    playback: tuple[Playback, ...] = ()
+    closing: tuple[int, ...] = ()
+    """Generations whose transport is owed a close: evicted, dropped or finishing."""
+    answered: int = 0
+    """Responses that were ever asked for; the next one's number."""
+    listened: int = 0
+    """Listening requests that were ever opened."""
+    input_bytes: int = 0
+    """Audio taken in and not yet heard by the listening stage."""
+    turns: int = 0
+    """Committed turns that the stage has not heard yet."""
+    stale: int = 0
+    """Outputs and events of something left behind, dropped."""
+    refused: int = 0
+    """Claims that were refused."""
+
+    def state(self, machine: str, key: str | int | None = None) -> str:
+        """Return the state of one machine, or the empty string when there is no such instance."""
+        cell = self.cells.get((machine, key))
+        return cell.state if cell is not None else ""
+
+    @property
+    def holds_slot(self) -> bool:
+        """Whether the session counts in admission: from its creation until it is CLOSED."""
+        return self.state("session") != "CLOSED"
