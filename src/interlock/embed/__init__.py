@@ -1,0 +1,1 @@
+"""The door into asyncio servers, and the ASGI application."""

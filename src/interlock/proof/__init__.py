@@ -1,0 +1,1 @@
+"""Proof tools: explore, sweep, fuzz and replay, over the same code that runs."""

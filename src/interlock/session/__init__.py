@@ -1,0 +1,1 @@
+"""The sans-IO core of a session: one frozen value, and one pure function that decides."""

@@ -1,0 +1,1 @@
+"""The stages' side of a session: links, worker processes, and the loop inside them."""
