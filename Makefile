@@ -1,0 +1,72 @@
+# Everything a contributor or a CI needs. A machine with Python 3.11 and make is enough: `make check test`.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup demo test check tables diagrams bench clean
+
+help: ## List what can be made
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(STAMP) ## Create .venv with Interlock and all its extras; nothing to do when it is up to date
+
+demo: $(STAMP) ## Speak with a session, lose the line, interrupt it, and watch its states
+	$(BIN)/interlock demo
+
+test: $(STAMP) ## Run all tests
+	$(BIN)/pytest
+
+check: $(STAMP) ## Lint, types, layers, tidiness; machine files, tables and drawings agree
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/pytest -q tests/test_tidy.py tests/test_imports.py
+	$(BIN)/interlock check
+	$(BIN)/interlock tables --check
+	$(BIN)/interlock draw --check
+
+tables: $(STAMP) ## Generate src/interlock/tables from machines/*.toml
+	$(BIN)/interlock tables
+
+diagrams: $(STAMP) ## Draw diagrams/*.dot and *.svg from machines/*.toml
+	$(BIN)/interlock draw
+
+bench: $(STAMP) ## Measure, each number beside its peer's in the same run
+	@set -e; for file in benchmarks/bench_*.py; do \
+		test -e "$$file" || { echo "no benchmarks/bench_*.py yet"; break; }; \
+		echo "== $$file"; $(BIN)/python "$$file"; \
+	done
+
+clean: ## Remove what was built and cached, .venv included
+	rm -rf $(VENV) build dist demo-out htmlcov .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis \
+		.import_linter_cache
+	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# A torch that can be imported already is kept, whether from the environment or from the system Python, because it may
+# be the one that fits the GPU; else the pinned one is installed, which may be a large download.
+HAS_TORCH := -c 'import torch; assert tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 9)' >/dev/null 2>&1
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "Interlock needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1)." \
+			"Name another: make setup PYTHON=python3.11"; exit 1; }
+	@test -x $(BIN)/python || { \
+		site=; if $(PYTHON) $(HAS_TORCH); then site=--system-site-packages; fi; \
+		echo "== creating $(VENV) with $$($(PYTHON) --version) $$site"; \
+		$(PYTHON) -m venv $$site $(VENV) || { rm -rf $(VENV); \
+			echo "$(PYTHON) cannot make environments; on Debian and Ubuntu: apt-get install python3-venv"; exit 1; }; }
+	@if $(BIN)/python $(HAS_TORCH); then \
+		echo "== keeping the torch that is there"; grep -v '^torch==' constraints.txt >$(VENV)/constraints.txt; \
+	else \
+		echo "== installing $$(grep '^torch==' constraints.txt); this can take minutes"; cp constraints.txt $(VENV)/constraints.txt; \
+	fi
+	@echo "== installing interlock with all extras"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --progress-bar off -c $(VENV)/constraints.txt \
+		-e '.[speech,serve,diagrams,dev]'
+	@touch $@
+	@echo "== ready: make check test, or $(BIN)/interlock --help"
