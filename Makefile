@@ -66,7 +66,7 @@ $(STAMP): pyproject.toml constraints.txt
 		echo "== installing $$(grep '^torch==' constraints.txt); this can take minutes"; cp constraints.txt $(VENV)/constraints.txt; \
 	fi
 	@echo "== installing interlock with all extras"
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --progress-bar off -c $(VENV)/constraints.txt \
+	$(BIN)/python -m pip install -qq --disable-pip-version-check --progress-bar off -c $(VENV)/constraints.txt \
 		-e '.[speech,serve,diagrams,dev]'
 	@touch $@
 	@echo "== ready: make check test, or $(BIN)/interlock --help"
