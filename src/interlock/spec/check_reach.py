@@ -1,0 +1,47 @@
+"""Rules about paths: every state can be entered, and from every state there is an end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from interlock.spec.finding import Finding
+from interlock.spec.plan import Plan
+
+
+def unreachable(plan: Plan) -> Iterator[Finding]:
+    """Some path of rows leads from the initial state to every other one."""
+    reached = closure({plan.form.initial}, _edges(plan))
+    for state in plan.form.state:
+        if state not in reached:
+            text = f"no path of rows leads from {plan.form.initial} to {state}"
+            yield plan.finding(plan.line("state", state), "unreachable", f"{text}; add a row to it, or remove it")
+
+
+def no_path_to_final(plan: Plan) -> Iterator[Finding]:
+    """Some path of rows leads from every state to a final one."""
+    ended = closure(plan.form.final, ((to, state) for state, to in _edges(plan)))
+    for state in plan.form.state:
+        if state not in ended:
+            text = f"no path of rows leads from {state} to final {' or '.join(plan.form.final)}"
+            yield plan.finding(plan.line("state", state), "no-path-to-final", f"{text}; add a row that leaves")
+
+
+def _edges(plan: Plan) -> list[tuple[str, str]]:
+    return [(row.state, row.to) for row in plan.rows if row.state and row.to is not None]
+
+
+def closure(start: Iterable[str], edges: Iterable[tuple[str, str]]) -> set[str]:
+    """Return ``start`` and all that ``edges`` lead to from there."""
+    onward: dict[str, list[str]] = {}
+    for state, to in edges:
+        onward.setdefault(state, []).append(to)
+    reached, ahead = set(start), list(start)
+    while ahead:
+        for state in onward.get(ahead.pop(), ()):
+            if state not in reached:
+                reached.add(state)
+                ahead.append(state)
+    return reached
+
+
+RULES = (unreachable, no_path_to_final)

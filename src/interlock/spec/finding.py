@@ -1,0 +1,32 @@
+"""What is wrong with a machine file: one line each, with the place and the remedy."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from interlock.errors import MachineError
+
+
+class Finding(NamedTuple):
+    """One fault of a machine file. Sorts by place."""
+
+    file: str
+    line: int
+    rule: str
+    message: str
+
+    def __str__(self) -> str:
+        text = " ".join(self.message.split())
+        return f"{self.file}:{self.line}: [{self.rule}] {text}"
+
+
+class Unusable(MachineError):
+    """A path cannot be read as a machine file at all. The message is one line and names the path."""
+
+
+class Faulty(MachineError):
+    """Machine files were read, and are wrong."""
+
+    def __init__(self, findings: tuple[Finding, ...]) -> None:
+        super().__init__("\n".join(map(str, findings)))
+        self.findings = findings
