@@ -1,1 +1,6 @@
-"""The codec between bytes and messages: pure, and strict on the way in."""
+"""The codec between bytes and messages: pure, and strict on the way in.
+
+:mod:`~interlock.wire.inbound` parses what a client sent, :mod:`~interlock.wire.messages` has its results;
+:mod:`~interlock.wire.outbound` and :mod:`~interlock.wire.lifecycle` encode what the client reads;
+:mod:`~interlock.wire.codes` has the error codes and the close codes.
+"""

@@ -1,0 +1,125 @@
+"""From what happened to the bytes that the client reads: one function an event, each returns whole JSON text.
+
+What belongs to one transport (credentials, errors about one message, heartbeats) has no sequence number here and is
+never journaled. What is journaled takes its number, and its ``event_id`` follows from it, so that a replayed event
+is the same bytes. Required fields are those of the GA realtime schema; ours are added at the top level, where every
+known client tolerates them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from interlock.wire.codes import class_of, is_retryable
+
+_ENCODER: Final = msgspec.json.Encoder()
+encode: Final = _ENCODER.encode
+
+
+def session_created(session: Mapping[str, Any], generation: int, resume_token: str | None) -> bytes:
+    """Encode the first event of a session, with the credentials of its first transport. ``session`` has ``id``."""
+    return encode(_credentials("session.created", session, generation, resume_token))
+
+
+def session_resumed(session: Mapping[str, Any], generation: int, resume_token: str) -> bytes:
+    """Encode the first event on a transport that resumed, with its new credentials."""
+    return encode(_credentials("session.resumed", session, generation, resume_token))
+
+
+def session_replaced(session_id: str, generation: int) -> bytes:
+    """Encode the last event on a transport that another one replaced; ``generation`` is the other one's."""
+    return _event("session.replaced", generation, session_id=session_id, attachment_generation=generation)
+
+
+def session_updated(session: Mapping[str, Any], n: int | str) -> bytes:
+    """Encode the configuration that now holds."""
+    return _event("session.updated", n, session=_session(session))
+
+
+def heartbeat_ack(session_id: str, n: int | str) -> bytes:
+    """Encode the answer to a heartbeat."""
+    return _event("session.heartbeat_ack", n, session_id=session_id)
+
+
+def error(
+    code: str,
+    message: str,
+    event_id: str | None = None,
+    param: str | None = None,
+    retryable: bool | None = None,
+    *,
+    n: int | str = 0,
+) -> bytes:
+    """Encode an error. ``event_id`` is the client's own id of the event that it is about; ``n`` makes ours."""
+    return _event("error", n, error=error_object(code, message, event_id, param, retryable))
+
+
+def error_object(
+    code: str, message: str, event_id: str | None = None, param: str | None = None, retryable: bool | None = None
+) -> dict[str, Any]:
+    """Return what an error event has under ``error``: the class follows from the code."""
+    again = is_retryable(code) if retryable is None else retryable
+    optional = {"event_id": event_id, "param": param}
+    known = {"type": class_of(code), "code": code, "message": message, "retryable": again}
+    return known | {name: value for name, value in optional.items() if value is not None}
+
+
+def resync_required(
+    session_id: str, reason: str, resumable_from: int | None, head: int, *, n: int | str = "resync"
+) -> bytes:
+    """Encode that history was lost: a resume from ``resumable_from`` goes on; ``None`` says that none can."""
+    where = {"resumable": resumable_from is not None, "resumable_from": resumable_from, "head": head}
+    return _event("session.resync_required", n, session_id=session_id, reason=reason, **where)
+
+
+class _AudioDelta(msgspec.Struct, frozen=True, tag_field="type", tag="response.output_audio.delta"):
+    """Encoded as it is: the encoder makes the base64 itself, in one pass."""
+
+    event_id: str
+    server_event_seq: int
+    response_id: str
+    item_id: str
+    delta: bytes
+    sample_rate_hz: int
+    format: str = "pcm16"
+    output_index: int = 0
+    content_index: int = 0
+
+
+class _TranscriptDelta(msgspec.Struct, frozen=True, tag_field="type", tag="response.output_audio_transcript.delta"):
+    """A piece of what the response says, as text."""
+
+    event_id: str
+    server_event_seq: int
+    response_id: str
+    item_id: str
+    delta: str
+    output_index: int = 0
+    content_index: int = 0
+
+
+def audio_delta(seq: int, response_id: str, pcm: bytes, rate: int = 24000) -> bytes:
+    """Encode a piece of output audio: PCM16 mono at ``rate``."""
+    return encode(_AudioDelta(f"event_{seq}", seq, response_id, f"item_{response_id}", pcm, rate))
+
+
+def transcript_delta(seq: int, response_id: str, text: str) -> bytes:
+    """Encode a piece of the text that the response speaks."""
+    return encode(_TranscriptDelta(f"event_{seq}", seq, response_id, f"item_{response_id}", text))
+
+
+def _credentials(kind: str, session: Mapping[str, Any], generation: int, resume_token: str | None) -> dict[str, Any]:
+    held = {"type": kind, "event_id": f"event_{kind}_{generation}", "session_id": session["id"]}
+    held |= {"session": _session(session), "attachment_generation": generation}
+    return held if resume_token is None else held | {"resume_token": resume_token}
+
+
+def _session(session: Mapping[str, Any]) -> dict[str, Any]:
+    return {"object": "realtime.session", "type": "realtime", **session}
+
+
+def _event(kind: str, n: int | str, /, **fields: Any) -> bytes:
+    return encode({"type": kind, "event_id": f"event_{n}", **fields})
