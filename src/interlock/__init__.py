@@ -34,14 +34,16 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> object:
-    """Fetch a public name from the module that defines it, once."""
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value: object = getattr(importlib.import_module(home), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # else a type checker would believe in every name
+
+    def __getattr__(name: str) -> object:
+        """Fetch a public name from the module that defines it, once."""
+        home = _HOMES.get(name)
+        if home is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value: object = getattr(importlib.import_module(home), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:
