@@ -29,7 +29,7 @@ def refused(data: bytes | str, limit: int = LIMIT) -> BadMessage:
     return caught.value
 
 
-GOOD = [
+GOOD: list[tuple[dict[str, Any], m.ClientMessage]] = [
     ({"type": "session.heartbeat", "event_id": "e1"}, m.Heartbeat(event_id="e1")),
     ({"type": "session.event_ack", "server_event_seq": 7}, m.EventAck(server_event_seq=7)),
     (
