@@ -6,17 +6,32 @@ fit together takes the blueprint. Each finding says what is wrong, where, and wh
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from interlock.spec import check_names, check_reach, check_rows, check_sends, check_states
-from interlock.spec.finding import Finding
-from interlock.spec.plan import Blueprint
+from interlock.spec.finding import Faulty, Finding
+from interlock.spec.plan import Blueprint, blueprint
+from interlock.spec.read import read
 
 ALONE = (*check_names.RULES, *check_rows.RULES, *check_states.RULES, *check_reach.RULES)
 TOGETHER = check_sends.RULES
 
 
-def findings(blueprint: Blueprint) -> tuple[Finding, ...]:
+def checked(paths: Iterable[str]) -> Blueprint:
+    """Read the machines that ``paths`` name and check them.
+
+    Raises :class:`interlock.spec.finding.Unusable` for a path that is no machine file, and :class:`Faulty` with all
+    that is wrong.
+    """
+    machines = blueprint(read(paths))
+    if found := findings(machines):
+        raise Faulty(found)
+    return machines
+
+
+def findings(machines: Blueprint) -> tuple[Finding, ...]:
     """Return all that is wrong with the machines, by file and line; nothing means that they may be compiled."""
-    found = [finding for plan in blueprint.plans for rule in ALONE for finding in rule(plan)]
-    found += [finding for rule in TOGETHER for finding in rule(blueprint)]
-    order = {plan.source.path: index for index, plan in enumerate(blueprint.plans)}
+    found = [finding for plan in machines.plans for rule in ALONE for finding in rule(plan)]
+    found += [finding for rule in TOGETHER for finding in rule(machines)]
+    order = {plan.source.path: index for index, plan in enumerate(machines.plans)}
     return tuple(sorted(set(found), key=lambda finding: (order[finding.file], *finding[1:])))

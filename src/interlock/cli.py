@@ -1,0 +1,210 @@
+"""The command line: ``interlock check | tables | draw``, and whatever other modules bring along.
+
+Every command says what it did in one line, and what is wrong in one line each, with the remedy. It ends with 0 when
+all is well, 1 when something must be mended, and 2 when it could not do its work at all; never with a traceback for
+something that a machine file says. Modules are imported when their command is called, so that ``interlock check``
+needs neither trio nor torch.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import io
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from interlock.errors import MachineError, WorldError
+
+if TYPE_CHECKING:
+    from interlock.spec.plan import Blueprint
+
+CLEAN, FOUND, UNUSABLE = 0, 1, 2
+
+MACHINES = "machines"
+TABLES = "src/interlock/tables"
+DIAGRAMS = "diagrams"
+
+Run: TypeAlias = Callable[[argparse.Namespace], int]
+
+
+class Command(NamedTuple):
+    """A subcommand of another module: its ``arguments(parser)`` declares options, its ``main(args)`` runs it."""
+
+    module: str
+    summary: str
+
+
+COMMANDS: dict[str, Command] = {}
+"""The commands that live elsewhere. Their modules are imported only when they are called."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    given = list(sys.argv[1:] if argv is None else argv)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    args = _parser(given).parse_args(given)
+    run: Run = args.run
+    try:
+        return run(args)
+    except (MachineError, WorldError) as wrong:
+        print(f"interlock: {wrong}", file=sys.stderr)
+        return UNUSABLE
+
+
+# ---------------------------------------------------------------------------------------------------------- commands
+
+
+def check(args: argparse.Namespace) -> int:
+    """Run the static rules over the machines."""
+    blueprint = _checked(args.paths)
+    if blueprint is None:
+        return FOUND
+    states = sum(len(plan.form.state) for plan in blueprint.plans)
+    rows = sum(len(plan.rows) for plan in blueprint.plans)
+    print(f"{_count(len(blueprint.plans), 'machine')}, {_count(states, 'state')}, {_count(rows, 'row')}: no findings")
+    return CLEAN
+
+
+def tables(args: argparse.Namespace) -> int:
+    """Generate the tables, or compare them with the committed ones."""
+    from interlock.spec.compile import MARK, compiled
+    from interlock.spec.generated import differences, write
+
+    out, package = _destination(args)
+    blueprint = _checked(args.paths)
+    if blueprint is None:
+        return FOUND
+    files = compiled(blueprint, package)
+    if args.check:
+        return _compared(differences(out, files, MARK, ".py"), out, "tables")
+    return _written(write(out, files, MARK, ".py"), out)
+
+
+def draw(args: argparse.Namespace) -> int:
+    """Draw the machines, or compare the drawings with the committed ones."""
+    from interlock.draw.files import outdated, save
+    from interlock.spec.build import built
+
+    blueprint = _checked(args.paths)
+    if blueprint is None:
+        return FOUND
+    out, drawn = Path(args.out), built(blueprint)
+    if args.check:
+        return _compared(outdated(out, drawn), out, "draw")
+    return _written(save(out, drawn), out)
+
+
+def _destination(args: argparse.Namespace) -> tuple[Path, str]:
+    from interlock.spec.finding import Unusable
+
+    if (args.out is None) != (args.package is None):
+        raise Unusable("--out and --package go together: the folder, and the name by which Python imports it")
+    if args.out is None and not Path(TABLES).is_dir():
+        raise Unusable("say where the tables go, as in --out src/shop/tables --package shop.tables")
+    if args.out is None:
+        return Path(TABLES), "interlock.tables"
+    if not all(part.isidentifier() for part in args.package.split(".")):
+        raise Unusable(f"--package {args.package}: is not a dotted name that Python can import")
+    return Path(args.out), args.package
+
+
+def _checked(paths: list[str]) -> Blueprint | None:
+    """Read and check machines; print the findings, and return none if there are any."""
+    from interlock.spec.check import checked
+    from interlock.spec.finding import Faulty
+
+    try:
+        return checked(paths or [MACHINES])
+    except Faulty as wrong:
+        for finding in wrong.findings:
+            print(finding)
+        print(_count(len(wrong.findings), "finding"))
+        return None
+
+
+def _compared(different: list[str], out: Path, command: str) -> int:
+    for sentence in different:
+        print(f"{sentence}; run `interlock {command}` and commit what it writes")
+    if not different:
+        print(f"{out}: up to date")
+    return FOUND if different else CLEAN
+
+
+def _written(changed: list[str], out: Path) -> int:
+    for path in changed:
+        print(path)
+    print(f"{out}: {_count(len(changed), 'file')} changed")
+    return CLEAN
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+# ----------------------------------------------------------------------------------------------------------- options
+
+CHECK = """\
+Runs the static rules over machine files. Each finding is one line: file, line, [rule], what is wrong, and what mends
+it. Name the folder, not one file of it: machines send each other messages, and some rules need to see all of them.
+docs/machines.md has the format and every rule.
+"""
+
+TABLES_HELP = """\
+Checks machine files and generates typed Python from them: messages.py, one module for each machine, and an
+__init__.py. Commit what it writes and never edit it; in CI, --check says which file is not what the machines say.
+
+  interlock tables                                              Interlock's own machines
+  interlock tables flows --out src/shop/tables --package shop.tables      yours
+"""
+
+DRAW = """\
+Checks machine files and draws each as DOT and SVG. --check compares the DOT byte for byte, and the hash that the SVG
+carries; it needs no Graphviz, and does not mind which version drew the SVG. Drawing needs the extra: pip install
+'interlock[diagrams]'.
+"""
+
+
+def _parser(given: list[str]) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="interlock",
+        description="Sessions that no cancel, crash, takeover or timeout leaves in an illegal state.",
+        epilog="Exit codes: 0 all is well, 1 something must be mended, 2 the command could not do its work.",
+    )
+    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    _own(subparsers.add_parser, "check", "run the static rules over machine files", CHECK, check)
+    generating = _own(subparsers.add_parser, "tables", "generate typed Python from machine files", TABLES_HELP, tables)
+    generating.add_argument("--out", metavar="DIR", help=f"folder of the generated modules (default: {TABLES})")
+    generating.add_argument("--package", metavar="NAME", help="dotted name by which Python imports that folder")
+    drawing = _own(subparsers.add_parser, "draw", "draw machine files as DOT and SVG", DRAW, draw)
+    drawing.add_argument("--out", metavar="DIR", default=DIAGRAMS, help=f"folder of the drawings (default: {DIAGRAMS})")
+    for generator in (generating, drawing):
+        generator.add_argument("--check", action="store_true", help="write nothing; say what is not up to date")
+    for name, command in COMMANDS.items():
+        _foreign(subparsers.add_parser(name, help=command.summary, description=command.summary), name, command, given)
+    return parser
+
+
+def _own(
+    add: Callable[..., argparse.ArgumentParser], name: str, summary: str, description: str, run: Run
+) -> argparse.ArgumentParser:
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = add(name, help=summary, description=description, formatter_class=raw)
+    parser.add_argument("paths", nargs="*", metavar="PATH", help=f"machine file or folder (default: {MACHINES})")
+    parser.set_defaults(run=run)
+    return parser
+
+
+def _foreign(parser: argparse.ArgumentParser, name: str, command: Command, given: list[str]) -> None:
+    if given[:1] == [name]:
+        module = importlib.import_module(command.module)
+        module.arguments(parser)
+        parser.set_defaults(run=module.main)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
