@@ -70,6 +70,14 @@ class Composition:
             queue.extendleft(reversed(self._deliver(now, message, facts, limits, taken)))
         return Cascade(now, tuple(effects), tuple(taken))
 
+    def start(self, cells: Cells) -> tuple[Message, ...]:
+        """Return what it means to the runtime that ``cells`` exist: the work and the timers of their states."""
+        found: list[Message] = []
+        for (name, key), cell in cells.items():
+            entered = Step(cell.state, cell.data, (), Row("", Message, to=cell.state))
+            found.extend(_lifecycle(self.machines[name], key, "", entered, Message()))
+        return tuple(found)
+
     def _deliver(
         self,
         cells: dict[Address, Cell],

@@ -12,6 +12,9 @@ from typing import Any, Protocol, TypeAlias
 import msgspec
 
 from interlock.errors import WorldError
+from interlock.machine import Message
+from interlock.session.decide import Decision
+from interlock.session.value import Value
 
 
 class TransportClosed(WorldError):
@@ -169,3 +172,16 @@ class Pipeline(Protocol):
 
     def params(self, stage: str, config: Mapping[str, Any], text: str) -> Mapping[str, Any]:
         """Return what is submitted to ``stage``; ``text`` is the turn that is answered, for the model stage."""
+
+
+class Recorder(Protocol):
+    """Whoever keeps the trace. Synchronous, bounded, and never shown a secret or audio by what it writes."""
+
+    def decided(self, at: float, before: Value, event: Message, decision: Decision) -> None:
+        """A session took ``event`` and committed ``decision``."""
+
+    def refused(self, at: float, before: Value, event: Message, code: str) -> None:
+        """A client asked for what it may not have; nothing changed."""
+
+    def voided(self, at: float, session_id: str, through: int, unsent: Sequence[int], sent: Sequence[int]) -> None:
+        """An interrupt freed these frames: ``unsent`` were never handed to a transport, ``sent`` had been."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -14,35 +14,50 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
-    max_sessions: int = Field(64, ge=1, description="sessions that hold a slot at the same time")
-    max_requests: int = Field(32, ge=2, description="stage requests of one session, owed ones included")
-    max_responses: int = Field(4, ge=1, description="responses of one session that have no terminal yet")
-    max_fences: int = Field(16, ge=2, description="epochs of one session whose requests are not all released")
-    max_evicting: int = Field(2, ge=1, description="superseded transports of one session that may still say goodbye")
-    max_turns: int = Field(4, ge=1, description="committed turns of one session that the stage has not heard yet")
-    max_steps: int = Field(10_000, ge=100, description="deliveries in one dispatch")
-    max_notices: int = Field(64, ge=1, description="unsent notices (errors, heartbeats) of one transport")
-    max_playback: int = Field(16, ge=1, description="responses of one session whose playback is remembered")
-    max_tombstones: int = Field(10_000, ge=1, description="ended sessions whose end is remembered")
+    max_sessions: int = Field(default=64, ge=1, description="sessions that hold a slot at the same time")
+    max_requests: int = Field(default=32, ge=2, description="stage requests of one session, owed ones included")
+    max_responses: int = Field(default=4, ge=1, description="responses of one session that have no terminal yet")
+    max_fences: int = Field(default=16, ge=2, description="epochs of one session whose requests are not all released")
+    max_evicting: int = Field(
+        default=2, ge=1, description="superseded transports of one session that may still say goodbye"
+    )
+    max_turns: int = Field(
+        default=4, ge=1, description="committed turns of one session that the stage has not heard yet"
+    )
+    max_steps: int = Field(default=10_000, ge=100, description="deliveries in one dispatch")
+    max_notices: int = Field(default=64, ge=1, description="unsent notices (errors, heartbeats) of one transport")
+    max_playback: int = Field(default=16, ge=1, description="responses of one session whose playback is remembered")
+    max_tombstones: int = Field(default=10_000, ge=1, description="ended sessions whose end is remembered")
 
-    journal_bytes: int = Field(8 * MIB, ge=64 * 1024, description="frames kept for replay, per session")
-    journal_age_s: float = Field(60.0, gt=0, description="age past which a handed frame is trimmed while attached")
-    reserve_bytes: int = Field(64 * 1024, ge=4096, description="room over journal_bytes for errors and terminals")
-    input_bytes: int = Field(16 * MIB, ge=64 * 1024, description="audio taken in and not yet heard, per session")
-    frame_bytes: int = Field(15 * MIB, ge=1024, description="one client message")
-    write_bytes: int = Field(64 * 1024, ge=1024, description="frames handed to a transport in one write")
+    journal_bytes: int = Field(default=8 * MIB, ge=64 * 1024, description="frames kept for replay, per session")
+    overflow: Literal["close", "drop_oldest"] = Field(
+        default="close", description="a full journal of a detached session"
+    )
+    journal_age_s: float = Field(
+        default=60.0, gt=0, description="age past which a handed frame is trimmed while attached"
+    )
+    reserve_bytes: int = Field(
+        default=64 * 1024, ge=4096, description="room over journal_bytes for errors and terminals"
+    )
+    input_bytes: int = Field(
+        default=16 * MIB, ge=64 * 1024, description="audio taken in and not yet heard, per session"
+    )
+    frame_bytes: int = Field(default=15 * MIB, ge=1024, description="one client message")
+    write_bytes: int = Field(default=64 * 1024, ge=1024, description="frames handed to a transport in one write")
 
-    idle_s: float = Field(300.0, gt=0, description="a session without activity ends")
-    grace_s: float = Field(30.0, gt=0, description="a detached session ends")
-    evict_s: float = Field(2.0, gt=0, description="a superseded transport is aborted")
-    drain_s: float = Field(5.0, gt=0, description="a transport drains through the terminal event, or is aborted")
-    write_s: float = Field(20.0, gt=0, description="one write that makes no progress loses its transport")
-    prepare_s: float = Field(10.0, gt=0, description="the pipeline prepares a session")
-    cleanup_s: float = Field(5.0, gt=0, description="stages give back what a closing session holds")
-    reserve_s: float = Field(10.0, gt=0, description="a request waits for a ready worker")
-    submit_s: float = Field(10.0, gt=0, description="a stage says whether it took a request")
-    abort_s: float = Field(2.0, gt=0, description="a stage confirms a clean-up")
-    shutdown_s: float = Field(10.0, gt=0, description="all sessions end and clean up at shutdown")
+    idle_s: float = Field(default=300.0, gt=0, description="a session without activity ends")
+    grace_s: float = Field(default=30.0, gt=0, description="a detached session ends")
+    evict_s: float = Field(default=2.0, gt=0, description="a superseded transport is aborted")
+    drain_s: float = Field(
+        default=5.0, gt=0, description="a transport drains through the terminal event, or is aborted"
+    )
+    write_s: float = Field(default=20.0, gt=0, description="one write that makes no progress loses its transport")
+    prepare_s: float = Field(default=10.0, gt=0, description="the pipeline prepares a session")
+    cleanup_s: float = Field(default=5.0, gt=0, description="stages give back what a closing session holds")
+    reserve_s: float = Field(default=10.0, gt=0, description="a request waits for a ready worker")
+    submit_s: float = Field(default=10.0, gt=0, description="a stage says whether it took a request")
+    abort_s: float = Field(default=2.0, gt=0, description="a stage confirms a clean-up")
+    shutdown_s: float = Field(default=10.0, gt=0, description="all sessions end and clean up at shutdown")
 
     @model_validator(mode="after")
     def _agree(self) -> Self:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from interlock.machine import Address, Cell
 from interlock.session.credential import Credential
+from interlock.session.settings import Settings
 
 
 class Journal(NamedTuple):
@@ -37,6 +38,7 @@ class Value(NamedTuple):
     """Everything that decides. Replaced as a whole, by one assignment, or not at all."""
 
     session_id: str
+    settings: Settings
     cells: Mapping[Address, Cell]
     epoch: int = 1
     credential: Credential = Credential()
@@ -61,6 +63,12 @@ class Value(NamedTuple):
         """Return the state of one machine, or the empty string when there is no such instance."""
         cell = self.cells.get((machine, key))
         return cell.state if cell is not None else ""
+
+    @property
+    def generation(self) -> int:
+        """The current claim's number; 0 before the first."""
+        generation: int = self.cells["attachment", None].data.generation
+        return generation
 
     @property
     def holds_slot(self) -> bool:

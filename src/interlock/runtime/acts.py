@@ -1,0 +1,199 @@
+"""What performing means, effect by effect. Each act is synchronous: an order to a writer, a link, a timer, a waiter."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from interlock.errors import ClientError, WorldError
+from interlock.machine import ArmTimer, Message, StartWork
+from interlock.runtime.beside import Input, Offer
+from interlock.runtime.delivery import Delivery
+from interlock.runtime.ports import StageLink
+from interlock.session.books import InputReleased, TurnReleased
+from interlock.session.credential import digest_of
+from interlock.session.request import Request
+from interlock.tables import messages as m
+from interlock.wire import outbound
+from interlock.wire.lifecycle import LifecycleFacts, lifecycle
+
+if TYPE_CHECKING:
+    from interlock.runtime.driver import Driver
+
+Answer: TypeAlias = m.ConfirmClaim | m.FailClaim | m.RefuseResume | m.ConfirmPrepared
+
+
+class ClaimLost(WorldError):
+    """The transport, or the session, was lost before the claim was complete. ``str`` is the reason."""
+
+
+class ResyncRequired(ClientError):
+    """The client's position is no longer retained. Its token is unspent: it may go on from ``resumable_from``."""
+
+    def __init__(self, resumable_from: int, head: int) -> None:
+        super().__init__("journal_gap", f"history up to {resumable_from} is gone; resume from there", retryable=True)
+        self.resumable_from = resumable_from
+        self.head = head
+
+
+def append_event(driver: Driver, effect: m.AppendEvent) -> None:
+    """Encode and keep the frames of a lifecycle event, under the numbers that decide gave it."""
+    driver.hold_all(effect.seq, lifecycle(effect.kind, effect.seq, facts_of(driver, effect)))
+    if effect.kind == "response.done":
+        driver.speeches.pop(effect.response_id, None)
+
+
+def facts_of(driver: Driver, effect: m.AppendEvent) -> LifecycleFacts:
+    """Return what the frames of a lifecycle event say."""
+    speech = driver.speeches.get(effect.response_id)
+    is_error = effect.kind == "error"
+    return LifecycleFacts(
+        session_id=driver.session_id,
+        epoch=driver.value.epoch,
+        response_id=effect.response_id,
+        status="" if is_error else effect.status,
+        reason=effect.reason,
+        code=effect.status if is_error else "",
+        transcript="".join(speech.said) if speech else "",
+    )
+
+
+def void_output(driver: Driver, effect: m.VoidOutput) -> None:
+    """Free the deltas of older epochs, and tell the trace which they were."""
+    handed = driver.value.journal.handed
+    freed = driver.frames.void(effect.through)
+    unsent = [seq for seq in freed if seq > handed]
+    sent = [seq for seq in freed if seq <= handed]
+    driver.host.record.voided(driver.host.now(), driver.session_id, effect.through, unsent, sent)
+
+
+def answer_claim(driver: Driver, effect: Answer) -> None:
+    """Settle the call of ``open`` or ``resume`` that waits."""
+    if isinstance(effect, m.ConfirmPrepared):
+        for claim in list(driver.offers):
+            driver.offers.pop(claim).waiter.fail(ClientError(effect.code))
+        return
+    offer = driver.offers.pop(effect.claim, None)
+    if offer is None:
+        return
+    match effect:
+        case m.ConfirmClaim():
+            offer.waiter.succeed(effect.generation)
+        case m.FailClaim():
+            offer.waiter.fail(ClaimLost(effect.reason))
+        case m.RefuseResume(code="journal_gap"):
+            offer.waiter.fail(ResyncRequired(effect.resumable_from, effect.head))
+        case m.RefuseResume():
+            offer.waiter.fail(ClientError(effect.code))
+
+
+def prepared(driver: Driver, claim: int) -> m.Prepared:
+    """Return the event that opens the session and claims generation 1."""
+    return m.Prepared(claim, digest_of(driver.offers[claim].token))
+
+
+def start_delivery(driver: Driver) -> None:
+    """Start the writer of the claim that was just accepted."""
+    data = driver.value.cells["attachment", None].data
+    offer = driver.offers[data.claim]
+    delivery = Delivery(driver, offer.transport, data.generation, offer.position, hello_of(driver, offer))
+    driver.deliveries[data.generation] = delivery
+    driver.host.spawn(delivery.run, lambda error: delivery.fail(error))
+
+
+def hello_of(driver: Driver, offer: Offer) -> bytes:
+    """Encode the activation frame, which carries the plaintext of the fresh token."""
+    session = {"id": driver.session_id, **driver.config}
+    generation = driver.value.generation
+    if generation == 1:
+        return outbound.session_created(session, generation, offer.token)
+    return outbound.session_resumed(session, generation, offer.token)
+
+
+def submit(driver: Driver, request_id: str) -> None:
+    """Hand a request over to its worker, and the input that has waited for it."""
+    data, link = _request(driver, request_id), _link(driver, request_id)
+    if link is None:
+        driver.dispatch(_missing(driver, data))
+        return
+    speech = driver.speeches.get(data.response_id)
+    params = driver.host.pipeline.params(data.stage, driver.config, speech.turn if speech else "")
+    link.submit(request_id, data.epoch, params)
+    waiting = driver.inputs.setdefault(request_id, Input())
+    for payload in waiting.waiting:
+        link.append(request_id, payload)
+    waiting.waiting.clear()
+    if waiting.finished:
+        link.finish(request_id)
+
+
+def abort(driver: Driver, request_id: str) -> None:
+    """Ask the worker to clean a request up; a worker that is gone has cleaned it up."""
+    link = _link(driver, request_id)
+    if link is None:
+        driver.dispatch(_missing(driver, _request(driver, request_id)))
+    else:
+        link.abort((request_id,))
+
+
+def append_input(driver: Driver, request_id: str, payload: bytes) -> None:
+    """Hand input to a request, now or when it has a worker."""
+    link = _link(driver, request_id)
+    if link is None or driver.value.state("request", request_id) == "RESERVED":
+        driver.inputs.setdefault(request_id, Input()).waiting.append(payload)
+    else:
+        link.append(request_id, payload)
+
+
+def finish_input(driver: Driver, request_id: str) -> None:
+    """Tell a request that its input, or its turn, is whole, now or when it has a worker."""
+    state, link = driver.value.state("request", request_id), _link(driver, request_id)
+    if link is None or state == "RESERVED":
+        driver.inputs.setdefault(request_id, Input()).finished = True
+    elif state in {"SUBMITTING", "RUNNING"}:
+        link.finish(request_id)
+
+
+def forget_request(driver: Driver, request_id: str) -> None:
+    """Give back what lay beside a request that is released: its audio and its turns."""
+    driver.host.forget(request_id)
+    held = driver.inputs.pop(request_id, None)
+    if held is not None and held.queued_bytes:
+        driver.dispatch(InputReleased(held.queued_bytes))
+    if held is not None and held.turns:
+        driver.dispatch(TurnReleased(held.turns))
+
+
+def arm(driver: Driver, effect: ArmTimer) -> None:
+    """Arm a state's timer. Its ``after`` is seconds, or names a setting."""
+    after = effect.after if isinstance(effect.after, float) else getattr(driver.settings, str(effect.after))
+    key = (driver.session_id, effect.target, effect.instance, effect.event)
+    driver.host.deadlines.arm(key, after, partial(driver.fire, effect.target, effect.instance, effect.event))
+
+
+def failures(driver: Driver, effect: Message, error: Exception) -> tuple[Message, ...]:
+    """Return the events that say that performing ``effect`` has failed."""
+    if isinstance(effect, StartWork) and effect.target == "request":
+        data = _request(driver, str(effect.instance))
+        kind = m.RequestFailed if effect.work == "Serve" else m.AbortFailed
+        return (kind(data.request_id, data.incarnation, type(error).__name__),)
+    return (m.EndRequested("internal_error"),)
+
+
+def _missing(driver: Driver, data: Request) -> Message:
+    """Return what it means that a request's worker has no link: it is gone, or may come to be."""
+    if driver.host.is_gone(data.stage, data.incarnation):
+        return m.RequestGone(data.request_id, data.incarnation, "worker_gone")
+    return m.RequestLost(data.request_id, data.incarnation, "worker_lost")
+
+
+def _request(driver: Driver, request_id: str) -> Request:
+    data: Any = driver.value.cells["request", request_id].data
+    assert isinstance(data, Request)
+    return data
+
+
+def _link(driver: Driver, request_id: str) -> StageLink | None:
+    data = _request(driver, request_id)
+    link = driver.host.fleet.link(data.stage)
+    return link if link is not None and link.incarnation == data.incarnation else None

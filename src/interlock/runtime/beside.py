@@ -1,0 +1,43 @@
+"""What lies beside the frozen value, keyed by the ids in it: plaintext tokens, texts, audio on its way.
+
+Nothing here decides anything. An entry goes when the machine that it belongs to says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from interlock.runtime.ports import Transport
+from interlock.runtime.waiter import Waiter
+
+
+@dataclass(slots=True)
+class Offer:
+    """One call of ``open`` or ``resume``: the transport that it brings, and the task that waits for it.
+
+    ``token`` is the plaintext of the fresh credential; it goes to the writer and nowhere else.
+    """
+
+    claim: int
+    transport: Transport
+    token: str
+    position: int
+    waiter: Waiter[int]
+
+
+@dataclass(slots=True)
+class Input:
+    """Input of one stage request: what waits for a worker, and what the stage has not taken yet."""
+
+    waiting: list[bytes] = field(default_factory=list)
+    finished: bool = False
+    queued_bytes: int = 0
+    turns: int = 0
+
+
+@dataclass(slots=True)
+class Speech:
+    """One response's texts: the turn that it answers, and what it has said."""
+
+    turn: str
+    said: list[str] = field(default_factory=list)

@@ -1,0 +1,216 @@
+"""The driver of one session: decide, commit, perform, in one synchronous step.
+
+``dispatch`` may be called from any task of the host's thread. It computes the whole cascade, replaces the value by one
+assignment, and performs the effects in order; nothing in it waits. A dispatch during a dispatch joins the queue, and
+what was asked for inside is taken first. There is no lock, because there is no moment at which one could be needed.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import trio
+
+from interlock.errors import ClientError, Defect
+from interlock.machine import Cancelled, Message
+from interlock.runtime.beside import Input, Offer, Speech
+from interlock.runtime.delivery import Delivery
+from interlock.runtime.hear import hear
+from interlock.runtime.perform import perform
+from interlock.runtime.ports import Reply
+from interlock.runtime.room import Room
+from interlock.session.books import Handed, Produced, Sequenced, TransportClosed, Trimmed
+from interlock.session.decide import COMPOSITION, decide, new_value
+from interlock.session.journal import Frames
+from interlock.session.settings import Settings
+from interlock.tables import messages as m
+from interlock.wire.lifecycle import LifecycleFacts, lifecycle
+
+if TYPE_CHECKING:
+    from interlock.runtime.host import Host
+
+
+class Driver:
+    """Holds the one value of a session and everything that lies beside it."""
+
+    def __init__(self, host: Host, session_id: str, config: Mapping[str, Any]) -> None:
+        """Begin in OPENING; :meth:`start` sets the session going."""
+        idle_s = config.get("idle_timeout_s")
+        self.host = host
+        self.session_id = session_id
+        self.config = config
+        self.value = new_value(session_id, host.settings, float(idle_s) if idle_s else None)
+        self.frames = Frames()
+        self.offers: dict[int, Offer] = {}
+        self.deliveries: dict[int, Delivery] = {}
+        self.inputs: dict[str, Input] = {}
+        self.speeches: dict[str, Speech] = {}
+        self.preparation: trio.CancelScope | None = None
+        self.active_at = trio.current_time()
+        self.ended = trio.Event()
+        self.room = Room()
+        self._queue: deque[Message] = deque()
+        self._inner: list[Message] = []
+        self._replies: deque[tuple[int, Reply]] = deque()
+        self._running = False
+
+    @property
+    def settings(self) -> Settings:
+        """The host's settings."""
+        return self.host.settings
+
+    @property
+    def delivery(self) -> Delivery | None:
+        """The writer of the current claim, if it still has one."""
+        return self.deliveries.get(self.value.generation)
+
+    def speak(self, response_id: str, turn: str, stages: tuple[str, ...]) -> None:
+        """Ask for a response to ``turn``; its text lies beside until the response has ended."""
+        self.speeches[response_id] = Speech(turn)
+        self.dispatch(m.TurnHeard(response_id, stages))
+        if not self.value.state("response", response_id):
+            self.speeches.pop(response_id, None)
+
+    def start(self) -> None:
+        """Perform what it means that the session exists: its preparation, and its idle clock."""
+        for effect in COMPOSITION.start(self.value.cells):
+            perform(self, effect)
+
+    @trio.lowlevel.enable_ki_protection
+    def dispatch(self, event: Message) -> None:
+        """Take ``event`` and all that follows from it.
+
+        Raises :class:`ClientError` when a client may not have what it asks for; nothing has changed then. Called
+        from inside a dispatch, it only queues, and an error of that event is recorded instead of raised.
+        """
+        self.host.check_thread()
+        if self._running:
+            self._inner.append(event)
+        else:
+            self._run(event)
+
+    def reply(self, incarnation: int, reply: Reply) -> None:
+        """Take what a stage has answered; one that answers from inside its order is heard when the run is over."""
+        if self._running:
+            self._replies.append((incarnation, reply))
+        else:
+            hear(self, incarnation, reply)
+
+    def take(self, generation: int, cursor: int) -> tuple[tuple[bytes, ...], int]:
+        """Return the frames that are due to the writer of ``generation``, and the position after them."""
+        if generation != self.value.generation:
+            return (), cursor
+        batch = self.frames.due(cursor, self.settings.write_bytes)
+        if batch.cursor > cursor:
+            self.dispatch(Handed(generation, batch.cursor))
+        return batch.frames, batch.cursor
+
+    def produce(self, event: Produced) -> int:
+        """Sequence one output delta; return its number, or 0 when it is stale."""
+        head = self.value.journal.head
+        self.dispatch(event)
+        return self.value.journal.head if self.value.journal.head > head else 0
+
+    def hold(self, seq: int, epoch: int, data: bytes) -> None:
+        """Keep an encoded frame for sending and replay, and make room for it."""
+        self.frames.append(seq, epoch, trio.current_time(), data)
+        if self.frames.size > self.settings.journal_bytes:
+            self._make_room(is_delta=epoch > 0)
+        if self.delivery is not None:
+            self.delivery.wake()
+
+    def tell(self, kind: str, facts: LifecycleFacts) -> None:
+        """Sequence lifecycle frames that no machine emits."""
+        seq = self.value.journal.head + 1
+        frames = lifecycle(kind, seq, facts)
+        self.dispatch(Sequenced(len(frames)))
+        if self.value.journal.head >= seq:
+            self.hold_all(seq, frames)
+
+    def hold_all(self, seq: int, frames: tuple[bytes, ...]) -> None:
+        """Keep consecutive lifecycle frames."""
+        for number, data in enumerate(frames, seq):
+            self.hold(number, 0, data)
+
+    def delivered(self, delivery: Delivery) -> None:
+        """The transport of a delivery is closed; the books and the host are told."""
+        self.deliveries.pop(delivery.generation, None)
+        if delivery.generation not in self.value.closing:
+            self.dispatch(m.TransportLost(delivery.generation, delivery.reason or "host_stopped"))
+        self.dispatch(TransportClosed(delivery.generation))
+
+    def land(self, claim: int) -> None:
+        """Land the cancel of a caller that waits for ``claim``: synchronously, in the delivery of the cancel."""
+        if self.value.state("session") == "OPENING":
+            self.dispatch(Cancelled("session"))
+        elif self.value.cells["attachment", None].data.claim == claim:
+            self.dispatch(Cancelled("attachment", None, self.value.generation))
+
+    def touch(self) -> None:
+        """The client, or the model, did something: the idle clock starts over when it is next asked."""
+        self.active_at = trio.current_time()
+
+    def fire(self, target: str, instance: object, event: type[Message]) -> None:
+        """Deliver the event of a timer that fell due."""
+        fields: dict[str, Any] = {event.key: instance} if event.key else {}
+        if event is m.IdleDue:
+            fields["idle_for_s"] = trio.current_time() - self.active_at
+        self.dispatch(event(**fields))
+
+    def _run(self, event: Message) -> None:
+        self._running = True
+        try:
+            self._step(event)
+            while self._queue:
+                self._step_inside(self._queue.popleft())
+        finally:
+            self._running = False
+        while self._replies and not self._running:
+            hear(self, *self._replies.popleft())
+        self.host.settled(self)
+        self.room.changed()
+
+    def _step_inside(self, event: Message) -> None:
+        try:
+            self._step(event)
+        except ClientError:
+            return  # recorded; there is no caller to tell
+
+    def _step(self, event: Message) -> None:
+        before = self.value
+        try:
+            decision = decide(before, event)
+        except ClientError as error:
+            self.host.record.refused(trio.current_time(), before, event, error.code)
+            raise
+        except Defect as error:
+            self.host.defect(self, event, error)
+            return
+        self.value = decision.value
+        self.host.record.decided(trio.current_time(), before, event, decision)
+        if self.value.journal.trimmed != before.journal.trimmed:
+            self.frames.trim(self.value.journal.trimmed)
+        for effect in decision.effects:
+            perform(self, effect)
+        self._queue.extendleft(reversed(self._inner))
+        self._inner.clear()
+
+    def _make_room(self, *, is_delta: bool) -> None:
+        """Let go of frames that a transport was handed, oldest first; what may not go ends the session."""
+        settings, attached = self.settings, self.value.state("lease") == "HELD"
+        oldest = trio.current_time() - settings.journal_age_s if attached else float("-inf")
+        drops = not attached and settings.overflow == "drop_oldest"
+        through = self.value.journal.head if drops else self.value.journal.handed
+        mark = self.frames.mark(room=settings.journal_bytes, before=oldest, through=through)
+        if mark > self.value.journal.trimmed:
+            self.dispatch(Trimmed(mark))
+            self.frames.trim(mark)
+        limit = settings.journal_bytes + (0 if is_delta else settings.reserve_bytes)
+        if self.frames.size > limit and not self._running_down:
+            self.dispatch(m.EndRequested("output_backpressure" if attached else "journal_overflow"))
+
+    @property
+    def _running_down(self) -> bool:
+        return self.value.state("session") != "OPEN"

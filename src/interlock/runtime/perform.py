@@ -1,0 +1,117 @@
+"""Effects become actions here: one ``match``, synchronous, in order; and the one ``except Exception`` of the house.
+
+An action that fails becomes the event that says so: a submit that raises is a failed request, an abort that raises a
+failed abort. What has to wait (preparation, writing) is started in the host's nursery, each in a container that turns
+its failure into an event as well; a failure of one session is never another's.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, TypeAlias
+
+import trio
+
+from interlock.errors import ClientError, Defect
+from interlock.machine import ArmTimer, DisarmTimer, Message, StartWork, StopWork
+from interlock.runtime import acts
+from interlock.tables import messages as m
+
+if TYPE_CHECKING:
+    from interlock.runtime.driver import Driver
+
+log = logging.getLogger("interlock")
+
+Failure: TypeAlias = Callable[[Exception], None]
+
+
+def perform(driver: Driver, effect: Message) -> None:
+    """Do what one effect says. Never raises, and never waits."""
+    try:
+        _perform(driver, effect)
+    except Exception as error:
+        log.exception("%s: %s failed", driver.session_id, type(effect).__name__)
+        for event in acts.failures(driver, effect, error):
+            driver.dispatch(event)
+
+
+async def contain(work: Callable[[], Awaitable[None]], failed: Failure) -> None:
+    """Run a task whose failure is an event. A cancel passes through; groups are failures like any other."""
+    try:
+        await work()
+    except Exception as error:
+        failed(error)
+
+
+async def prepare(driver: Driver, claim: int) -> None:
+    """Let the pipeline prepare a session, within ``prepare_s``; its outcome is an event, unless it was retired."""
+    with trio.CancelScope() as driver.preparation:
+        outcome = m.PrepareFailed("prepare_timeout")
+        try:
+            with trio.move_on_after(driver.settings.prepare_s) as deadline:
+                await driver.host.pipeline.prepare(driver.config)
+            if not deadline.cancelled_caught:
+                driver.dispatch(acts.prepared(driver, claim))
+                return
+        except ClientError as error:
+            outcome = m.PrepareFailed(error.code)
+        except Exception:
+            log.exception("%s: preparation failed", driver.session_id)
+            outcome = m.PrepareFailed("engine_error")
+        driver.dispatch(outcome)
+
+
+def _perform(driver: Driver, effect: Message) -> None:
+    match effect:
+        case m.AppendEvent():
+            acts.append_event(driver, effect)
+        case m.VoidOutput():
+            acts.void_output(driver, effect)
+        case m.AdvanceEpoch() | m.RotateCredential():
+            pass  # both are entries in the books, made by decide
+        case m.EvictTransport():
+            driver.deliveries[effect.generation].evict(effect.at_once)
+        case m.DropTransport():
+            driver.deliveries[effect.generation].drop(effect.reason)
+        case m.FinishTransport():
+            driver.deliveries[effect.generation].finish(effect.reason)
+        case m.ConfirmClaim() | m.FailClaim() | m.RefuseResume() | m.ConfirmPrepared():
+            acts.answer_claim(driver, effect)
+        case m.SeekWorker():
+            driver.host.seek_worker(driver, effect.request_id, effect.stage)
+        case m.FinishInput():
+            acts.finish_input(driver, effect.request_id)
+        case m.ForgetRequest():
+            acts.forget_request(driver, effect.request_id)
+        case StartWork():
+            _start(driver, effect)
+        case StopWork():
+            _stop(driver, effect)
+        case ArmTimer():
+            acts.arm(driver, effect)
+        case DisarmTimer():
+            driver.host.deadlines.disarm((driver.session_id, effect.target, effect.instance, effect.event))
+        case _:
+            raise Defect(f"nobody performs {type(effect).__name__}")
+
+
+def _start(driver: Driver, effect: StartWork) -> None:
+    match effect.work:
+        case "Prepare":
+            (claim,) = driver.offers
+            driver.host.spawn(lambda: prepare(driver, claim), lambda _: None)
+        case "Deliver":
+            acts.start_delivery(driver)
+        case "Serve":
+            acts.submit(driver, str(effect.instance))
+        case "Clean":
+            acts.abort(driver, str(effect.instance))
+        case _:
+            raise Defect(f"nobody starts {effect.work}")
+
+
+def _stop(driver: Driver, effect: StopWork) -> None:
+    """Retire work. A writer is retired by its own order, and a stage by the abort that follows."""
+    if effect.work == "Prepare" and driver.preparation is not None:
+        driver.preparation.cancel()

@@ -1,0 +1,135 @@
+"""A session as its caller sees it, through one attachment. Plain functions have happened when they return.
+
+A cancel cannot meet them: they raise and nothing happened, or they return and it did. Waiting is separate, and giving
+a wait up undoes nothing. A caller whose attachment was superseded can do nothing any more (TW-03).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from interlock.errors import ClientError
+from interlock.runtime import acts
+from interlock.runtime.beside import Input
+from interlock.session.books import Acknowledged, InputQueued, PlaybackAcked, TurnCommitted
+from interlock.tables import messages as m
+from interlock.wire import outbound
+
+if TYPE_CHECKING:
+    from interlock.runtime.driver import Driver
+
+LISTENING = frozenset({"RESERVED", "SUBMITTING", "RUNNING"})
+"""States of a listening request that takes audio."""
+
+
+class Session:
+    """One attachment of one session. ``generation`` says which."""
+
+    __slots__ = ("_driver", "generation")
+
+    def __init__(self, driver: Driver, generation: int) -> None:
+        self._driver = driver
+        self.generation = generation
+
+    @property
+    def session_id(self) -> str:
+        """The session's id; it stays the same over every resume."""
+        return self._driver.session_id
+
+    @property
+    def is_attached(self) -> bool:
+        """Whether this attachment is still the one that carries the session."""
+        value = self._driver.value
+        return value.generation == self.generation and value.state("attachment") in {"REPLAYING", "ATTACHED"}
+
+    def append(self, pcm: bytes) -> None:
+        """Take input audio: PCM16 mono at the session's input rate.
+
+        Raises :class:`ClientError` with ``input_backpressure`` when too much is not heard yet.
+        """
+        driver = self._active()
+        driver.dispatch(InputQueued(len(pcm)))
+        request_id = self._listening() or self._listen()
+        driver.inputs.setdefault(request_id, Input()).queued_bytes += len(pcm)
+        acts.append_input(driver, request_id, pcm)
+
+    def commit(self) -> None:
+        """End the turn here. Raises ``input_audio_buffer_empty`` when no audio was ever appended."""
+        driver = self._active()
+        request_id = self._listening()
+        if not request_id:
+            raise ClientError("input_audio_buffer_empty", "there is no audio to commit")
+        driver.dispatch(TurnCommitted())
+        driver.inputs.setdefault(request_id, Input()).turns += 1
+        acts.finish_input(driver, request_id)
+
+    def barge_in(self, reason: str = "client_cancelled") -> None:
+        """Make everything that is being said stale, from this moment on."""
+        self._active().dispatch(m.InterruptRequested(reason))
+
+    def cancel_response(self, response_id: str = "") -> None:
+        """Cancel one response, or whichever is live. One that has ended is not an error; one that never was is."""
+        self._active().dispatch(m.CancelRequested(response_id))
+
+    def ack(self, position: int, claimed: int = 0) -> None:
+        """Say what the client has. ``claimed`` is the generation that it names, which proves that it read it."""
+        self._current().dispatch(Acknowledged(self.generation, position, claimed))
+
+    def playback_ack(self, response_id: str, played_ms: float) -> None:
+        """Say how much of a response was heard."""
+        self._active().dispatch(PlaybackAcked(response_id, played_ms))
+
+    def heartbeat(self) -> None:
+        """Show that the client is there; answered on this transport."""
+        driver = self._active()
+        self.notify(outbound.heartbeat_ack(driver.session_id, f"heartbeat_{self.generation}"))
+
+    def notify(self, frame: bytes) -> None:
+        """Send a frame to this transport alone. A client that does not read its notices loses its transport."""
+        delivery = self._driver.deliveries.get(self.generation)
+        if delivery is not None and not delivery.notify(frame):
+            self.detach("notices_overflowed")
+
+    def close(self, reason: str = "client_close") -> None:
+        """End the session: its terminal event comes when the stages have given back what it holds."""
+        self._current().dispatch(m.CloseRequested(reason))
+
+    def detach(self, reason: str = "disconnected") -> None:
+        """Give up the transport. The session lives on, in grace; a detach of what is superseded is nothing."""
+        self._driver.dispatch(m.TransportLost(self.generation, reason))
+
+    async def wait_closed(self) -> None:
+        """Wait until the session has had its terminal event."""
+        await self._driver.ended.wait()
+
+    async def wait_room(self) -> None:
+        """Wait until half of the input limit is free."""
+        await self._driver.room.wait_for(lambda: self._has_room())
+
+    def _has_room(self) -> bool:
+        driver = self._driver
+        return driver.value.input_bytes * 2 <= driver.settings.input_bytes or driver.ended.is_set()
+
+    def _current(self) -> Driver:
+        if self._driver.value.generation != self.generation:
+            raise ClientError("session_closed", "another transport has taken this session over")
+        return self._driver
+
+    def _active(self) -> Driver:
+        driver = self._current()
+        if driver.value.state("session") != "OPEN":
+            raise ClientError("session_closed", "the session is over")
+        driver.touch()
+        return driver
+
+    def _listening(self) -> str:
+        for (machine, key), cell in self._driver.value.cells.items():
+            if machine == "request" and not cell.data.response_id and cell.state in LISTENING:
+                return str(key)
+        return ""
+
+    def _listen(self) -> str:
+        driver = self._driver
+        request_id = f"{driver.session_id}.listen{driver.value.listened + 1}"
+        driver.dispatch(m.ListenRequested(request_id, driver.host.pipeline.listen))
+        return request_id

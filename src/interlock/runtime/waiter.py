@@ -1,0 +1,63 @@
+"""A one-shot outcome that one task waits for, and where exactly a cancel of that wait lands.
+
+``trio.Event`` would do, but for one thing: between the moment when trio delivers a cancel and the moment when the
+cancelled task runs, another task may complete the operation. Then the caller would see ``Cancelled`` for something that
+was committed. So the cancel lands *in* its delivery: ``landing`` runs synchronously, and from there on the operation
+can no longer complete. If the outcome came first, the cancel is not delivered here at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+import outcome
+import trio
+
+T = TypeVar("T")
+
+
+class Waiter(Generic[T]):
+    """Settled once, awaited by at most one task. Settling it again, or after a cancel, changes nothing."""
+
+    __slots__ = ("_outcome", "_over", "_task")
+
+    def __init__(self) -> None:
+        self._outcome: outcome.Outcome[T] | None = None
+        self._task: trio.lowlevel.Task | None = None
+        self._over = False
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing can change the outcome any more."""
+        return self._over
+
+    def succeed(self, result: T) -> None:
+        """Give the waiting task its result."""
+        self._settle(outcome.Value(result))
+
+    def fail(self, error: Exception) -> None:
+        """Give the waiting task an error."""
+        self._settle(outcome.Error(error))
+
+    async def wait(self, landing: Callable[[], None]) -> T:
+        """Return the result or raise the error; on a cancel, run ``landing`` in its delivery and propagate it."""
+        if self._outcome is None:
+            self._task = trio.lowlevel.current_task()
+
+            def abort(_: trio.lowlevel.RaiseCancelT) -> trio.lowlevel.Abort:
+                self._over, self._task = True, None
+                landing()
+                return trio.lowlevel.Abort.SUCCEEDED
+
+            await trio.lowlevel.wait_task_rescheduled(abort)
+        assert self._outcome is not None
+        return self._outcome.unwrap()
+
+    def _settle(self, result: outcome.Outcome[T]) -> None:
+        if self._over:
+            return
+        self._over, self._outcome = True, result
+        if self._task is not None:
+            trio.lowlevel.reschedule(self._task)
+            self._task = None

@@ -1,0 +1,232 @@
+"""The books: events of the data plane, which no machine sees, and what each does to the frozen value.
+
+Positions, bytes in flight, transports owed a close, playback. One comparison and one replacement each; whatever they
+refuse, they refuse before anything has changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from interlock.errors import ClientError, LimitReached
+from interlock.machine import Message
+from interlock.session.credential import prove
+from interlock.session.value import Playback, Value
+
+
+@dataclass(frozen=True, slots=True)
+class Produced(Message):
+    """A stage made one output delta of a response. ``ms`` is its length if it is audio."""
+
+    request_id: str
+    incarnation: int
+    epoch: int
+    ms: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Sequenced(Message):
+    """``count`` lifecycle frames that no machine emits: speech started, a transcript."""
+
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Handed(Message):
+    """A writer took frames up to ``through`` and hands them to its transport now."""
+
+    generation: int
+    through: int
+
+
+@dataclass(frozen=True, slots=True)
+class Acknowledged(Message):
+    """The client has everything up to ``position``; ``claimed`` is the generation that it says it speaks for."""
+
+    generation: int
+    position: int
+    claimed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Trimmed(Message):
+    """Frames up to ``through`` were let go, for room or for age."""
+
+    through: int
+
+
+@dataclass(frozen=True, slots=True)
+class TransportClosed(Message):
+    """A transport that was owed a close has had it."""
+
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class PlaybackAcked(Message):
+    """The client has played ``played_ms`` of a response."""
+
+    response_id: str
+    played_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class InputQueued(Message):
+    """Audio of ``size`` bytes was taken in."""
+
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class InputReleased(Message):
+    """Audio of ``size`` bytes was heard, or was lost with the request that it was for."""
+
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class TurnCommitted(Message):
+    """The client ended its turn by hand."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnReleased(Message):
+    """A committed turn was heard, or was lost with the request that it was for."""
+
+    count: int = 1
+
+
+Books: TypeAlias = (
+    Produced
+    | Sequenced
+    | Handed
+    | Acknowledged
+    | Trimmed
+    | TransportClosed
+    | PlaybackAcked
+    | InputQueued
+    | InputReleased
+    | TurnCommitted
+    | TurnReleased
+)
+
+
+def produced(value: Value, event: Produced) -> Value:
+    """Sequence a delta of the current epoch, from a request that runs; count anything else as stale."""
+    cell = value.cells.get(("request", event.request_id))
+    fresh = (
+        cell is not None
+        and event.epoch == value.epoch
+        and cell.state == "RUNNING"
+        and cell.data.incarnation == event.incarnation
+        and value.cells["session", None].state == "OPEN"
+    )
+    if not fresh or cell is None:
+        return value._replace(stale=value.stale + 1)
+    journal = value.journal._replace(head=value.journal.head + 1)
+    if not event.ms:
+        return value._replace(journal=journal)
+    return value._replace(journal=journal, playback=_made(value.playback, cell.data.response_id, event.ms))
+
+
+def sequenced(value: Value, event: Sequenced) -> Value:
+    """Take numbers for lifecycle frames; a session that is closing takes no more of these."""
+    if value.state("session") != "OPEN":
+        return value._replace(stale=value.stale + 1)
+    return value._replace(journal=value.journal._replace(head=value.journal.head + event.count))
+
+
+def handed(value: Value, event: Handed) -> Value:
+    """Move the mark up to which frames were handed to any transport."""
+    journal = value.journal
+    return value._replace(journal=journal._replace(handed=max(journal.handed, event.through)))
+
+
+def acknowledged(value: Value, event: Acknowledged) -> Value:
+    """Trim what the client has, and take what only a reader of ``session.resumed`` can know as proof.
+
+    Raises :class:`ClientError` (``invalid_event_ack``) for a position that no transport was handed.
+    """
+    journal, credential = value.journal, value.credential
+    if event.generation != value.generation:
+        return value._replace(stale=value.stale + 1)
+    if event.position > journal.handed:
+        raise ClientError("invalid_event_ack", f"position {event.position} was never sent; {journal.handed} was last")
+    if event.claimed == value.generation or event.position > credential.claim_head:
+        credential = prove(credential)
+    trimmed = max(journal.trimmed, event.position)
+    return value._replace(journal=journal._replace(trimmed=trimmed), credential=credential)
+
+
+def trimmed(value: Value, event: Trimmed) -> Value:
+    """Move the mark below which nothing can be replayed."""
+    journal = value.journal
+    return value._replace(journal=journal._replace(trimmed=min(max(journal.trimmed, event.through), journal.head)))
+
+
+def transport_closed(value: Value, event: TransportClosed) -> Value:
+    """Take one transport off the books."""
+    return value._replace(closing=tuple(held for held in value.closing if held != event.generation))
+
+
+def playback_acked(value: Value, event: PlaybackAcked) -> Value:
+    """Move the client's position in one response; it never moves back, nor past what was made.
+
+    Raises :class:`ClientError` (``playback_item_not_found``) for a response that is not remembered.
+    """
+    entries = list(value.playback)
+    for index, entry in enumerate(entries):
+        if entry.response_id == event.response_id or (not event.response_id and index == len(entries) - 1):
+            entries[index] = entry._replace(played_ms=max(entry.played_ms, min(event.played_ms, entry.made_ms)))
+            return value._replace(playback=tuple(entries))
+    raise ClientError("playback_item_not_found", f"no response {event.response_id!r} is remembered")
+
+
+def input_queued(value: Value, event: InputQueued) -> Value:
+    """Reserve room for audio. Raises :class:`LimitReached` (``input_backpressure``) when it finds none."""
+    limit = value.settings.input_bytes
+    if value.input_bytes + event.size > limit:
+        raise LimitReached("input_bytes", limit, "input_backpressure")
+    return value._replace(input_bytes=value.input_bytes + event.size)
+
+
+def input_released(value: Value, event: InputReleased) -> Value:
+    """Give room back."""
+    return value._replace(input_bytes=value.input_bytes - event.size)
+
+
+def turn_committed(value: Value, _: TurnCommitted) -> Value:
+    """Reserve a turn. Raises :class:`LimitReached` (``input_backpressure``) when too many are not heard yet."""
+    limit = value.settings.max_turns
+    if value.turns >= limit:
+        raise LimitReached("max_turns", limit, "input_backpressure")
+    return value._replace(turns=value.turns + 1)
+
+
+def turn_released(value: Value, event: TurnReleased) -> Value:
+    """Give a turn back."""
+    return value._replace(turns=value.turns - event.count)
+
+
+def _made(playback: tuple[Playback, ...], response_id: str, ms: float) -> tuple[Playback, ...]:
+    *before, last = playback
+    if last.response_id != response_id:
+        return tuple(e._replace(made_ms=e.made_ms + ms) if e.response_id == response_id else e for e in playback)
+    return (*before, last._replace(made_ms=last.made_ms + ms))
+
+
+APPLY: dict[type[Message], Callable[[Value, Any], Value]] = {
+    Produced: produced,
+    Sequenced: sequenced,
+    Handed: handed,
+    Acknowledged: acknowledged,
+    Trimmed: trimmed,
+    TransportClosed: transport_closed,
+    PlaybackAcked: playback_acked,
+    InputQueued: input_queued,
+    InputReleased: input_released,
+    TurnCommitted: turn_committed,
+    TurnReleased: turn_released,
+}

@@ -1,0 +1,95 @@
+"""The frames of the journal, which is also the outbox: encoded once, kept until they are trimmed, sent from here.
+
+Numbers are dense in the store; a voided frame keeps its number and loses its bytes, and every reader steps over it.
+The positions that decide (head, handed, trimmed) are in the frozen value; this holds the bytes beside it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Frame(NamedTuple):
+    """One frame. ``epoch`` is 0 for a lifecycle event, which is never voided; ``data`` is ``None`` once voided."""
+
+    seq: int
+    epoch: int
+    at: float
+    data: bytes | None
+
+
+class Batch(NamedTuple):
+    """What is due to a writer: whole frames, and the position after them."""
+
+    frames: tuple[bytes, ...]
+    cursor: int
+
+
+class Frames:
+    """Frames by number. Lazy: an empty one is three words."""
+
+    __slots__ = ("_first", "_frames", "size")
+
+    def __init__(self) -> None:
+        self._frames: list[Frame] = []
+        self._first = 1
+        self.size = 0
+        """Bytes of the frames held."""
+
+    def __len__(self) -> int:
+        return len(self._frames)
+
+    def append(self, seq: int, epoch: int, at: float, data: bytes) -> None:
+        """Hold a frame. Numbers come in order, without a hole."""
+        if not self._frames:
+            self._first = seq
+        self._frames.append(Frame(seq, epoch, at, data))
+        self.size += len(data)
+
+    def due(self, cursor: int, limit: int) -> Batch:
+        """Return the frames after ``cursor``: at least one if there is any, else at most ``limit`` bytes."""
+        found: list[bytes] = []
+        size = 0
+        for frame in self._frames[max(cursor + 1 - self._first, 0) :]:
+            if frame.data is not None:
+                if found and size + len(frame.data) > limit:
+                    break
+                found.append(frame.data)
+                size += len(frame.data)
+            cursor = frame.seq
+        return Batch(tuple(found), cursor)
+
+    def void(self, through: int) -> tuple[int, ...]:
+        """Free every delta of epochs up to ``through``; return the numbers of those that it freed."""
+        freed: list[int] = []
+        for index, frame in enumerate(self._frames):
+            if frame.data is not None and 0 < frame.epoch <= through:
+                self.size -= len(frame.data)
+                self._frames[index] = frame._replace(data=None)
+                freed.append(frame.seq)
+        return tuple(freed)
+
+    def trim(self, through: int) -> None:
+        """Let go of everything up to ``through``."""
+        count = min(max(through + 1 - self._first, 0), len(self._frames))
+        self.size -= sum(len(frame.data) for frame in self._frames[:count] if frame.data is not None)
+        del self._frames[:count]
+        self._first += count
+
+    def mark(self, *, room: int, before: float, through: int) -> int:
+        """Return up to where to trim so that ``room`` bytes stay and nothing handed is older than ``before``.
+
+        Never past ``through``: only what a transport was handed is let go for room or age.
+        """
+        size, mark = self.size, self._first - 1
+        for frame in self._frames:
+            if frame.seq > through or (size <= room and frame.at >= before):
+                break
+            size -= len(frame.data) if frame.data is not None else 0
+            mark = frame.seq
+        return mark
+
+    def clear(self) -> None:
+        """Let go of everything."""
+        self._frames.clear()
+        self.size = 0
