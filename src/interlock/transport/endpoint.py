@@ -1,0 +1,87 @@
+"""The listening socket, and one task for each connection. What goes wrong with one ends that one."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Collection
+from typing import Final, TypeAlias
+
+import trio
+
+from interlock.transport.handshake import PATHS, Respond, greet
+from interlock.transport.limits import SocketLimits
+from interlock.transport.reset import free
+from interlock.transport.websocket import WebSocketTransport
+from interlock.wire.codes import CloseCode
+
+Handler: TypeAlias = Callable[[WebSocketTransport], Awaitable[None]]
+"""Serves one connection and returns when it is over; the endpoint then closes it, if nobody has yet."""
+
+DEFAULT_LIMITS: Final = SocketLimits()
+_LOG: Final = logging.getLogger(__name__)
+
+
+def no_pages(path: str) -> None:
+    """Answer no plain request."""
+
+
+async def serve_websockets(
+    handler: Handler,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    *,
+    respond: Respond = no_pages,
+    limits: SocketLimits = DEFAULT_LIMITS,
+    paths: Collection[str] = PATHS,
+    task_status: trio.TaskStatus[int] = trio.TASK_STATUS_IGNORED,
+) -> None:
+    """Listen until cancelled; ``task_status`` is told the bound port. Cancelling resets the connections that are left.
+
+    To end them well, end their sessions first, then cancel. Raises ``OSError`` where the address cannot be bound.
+    """
+    endpoint = _Endpoint(handler, respond, limits, paths)
+    listeners = await trio.open_tcp_listeners(port, host=host)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(trio.serve_listeners, endpoint.connection, listeners)
+        task_status.started(listeners[0].socket.getsockname()[1])
+
+
+class _Endpoint:
+    def __init__(self, handler: Handler, respond: Respond, limits: SocketLimits, paths: Collection[str]) -> None:
+        self._handler = handler
+        self._respond = respond
+        self._limits = limits
+        self._paths = paths
+        self._connections = 0
+
+    async def connection(self, stream: trio.SocketStream) -> None:
+        """Serve one accepted socket; free it in any case."""
+        self._connections += 1
+        try:
+            if self._connections <= self._limits.max_connections:
+                await self._guarded(stream)
+        finally:
+            self._connections -= 1
+            free(stream, hard=True)
+
+    async def _guarded(self, stream: trio.SocketStream) -> None:
+        # Here, and only here in this package, whatever a handler raises ends: it is one client's, and the listening
+        # socket is everybody's. It is logged with its traceback.
+        try:
+            await self._talk(stream)
+        except Exception:
+            _LOG.exception("a connection failed")
+
+    async def _talk(self, stream: trio.SocketStream) -> None:
+        transport = await greet(stream, self._limits, self._paths, self._respond)
+        if transport is None:
+            return
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(transport.keep)
+            try:
+                await self._handler(transport)
+            except BaseException:
+                await transport.finish(CloseCode.INTERNAL, "internal error")
+                raise
+            await transport.finish()
+            nursery.cancel_scope.cancel()

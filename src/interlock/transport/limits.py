@@ -1,0 +1,23 @@
+"""How much and how long, on the socket's side of things. Sizes are bytes, durations are seconds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SocketLimits:
+    """What one connection may take. The endpoint and the reference client have the same."""
+
+    frame_bytes: int = 15 * 1024 * 1024
+    """One message, all its fragments together. What is longer closes the connection with 1009."""
+    handshake_s: float = 10.0
+    """From the accepted (or dialled) socket to the end of the opening handshake."""
+    ping_s: float = 20.0
+    """Nothing was heard for so long: a ping asks whether anybody is there."""
+    pong_s: float = 20.0
+    """Nothing was heard since the ping: the connection is given up. Also bounds the write of a ping or a pong."""
+    close_s: float = 2.0
+    """From our close frame to the end of the socket, whatever the peer does."""
+    max_connections: int = 1024
+    """Sockets that an endpoint holds, handshakes included; one more is reset."""

@@ -1,0 +1,274 @@
+"""One WebSocket connection on trio: whole messages out in one write, whole messages in, and an end that always comes.
+
+The protocol itself (frames, masks, the closing handshake) is the sans-IO core of ``websockets``; this file moves its
+bytes. Three tasks meet here, and none waits for another longer than it must:
+
+* whoever calls ``send`` queues its frames and takes everything that is queued, in one ``send_all``, under one lock;
+* whoever calls ``receive`` reads. It never writes: a pong or a close that the core wants to send is left to the keeper,
+  so that a peer that does not read cannot keep us from hearing it;
+* the keeper (``keep``) writes those, pings, and gives up a peer that is silent or does not let go.
+
+A write that was cut in the middle leaves half a frame on the wire. From then on the connection is ``torn``: nothing
+more is written, and what is left to do is ``abort``.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import trio
+from websockets.exceptions import InvalidState, ProtocolError
+from websockets.frames import DATA_OPCODES, Frame, Opcode
+from websockets.protocol import OPEN, SEND_EOF, Event, Protocol
+
+from interlock.runtime.ports import TransportClosed
+from interlock.transport.limits import SocketLimits
+from interlock.transport.opening import NOWHERE, Opening
+from interlock.transport.pulse import Pulse, Verdict
+from interlock.transport.reset import free
+from interlock.wire.codes import CloseCode
+
+READ_BYTES: Final = 64 * 1024
+MAX_REASON: Final = 123
+"""Bytes of a close reason (RFC 6455, section 5.5)."""
+
+
+class WebSocketTransport:
+    """A connection after its opening handshake, as :class:`interlock.runtime.ports.Transport` and as its reader.
+
+    ``opening`` is what the client asked for, ``events`` what the core read with the handshake. ``ended`` says why the
+    connection ended, and is empty before; ``close_code`` is what the peer closed with, if it did.
+    """
+
+    def __init__(
+        self,
+        stream: trio.SocketStream,
+        protocol: Protocol,
+        limits: SocketLimits,
+        opening: Opening = NOWHERE,
+        events: Iterable[Event] = (),
+    ) -> None:
+        self.limits = limits
+        self.opening = opening
+        self.ended = ""
+        self.close_code: int | None = None
+        self.close_reason = ""
+        self._stream = stream
+        self._protocol = protocol
+        self._lock = trio.Lock()
+        self._inbox: deque[bytes] = deque()
+        self._pieces: bytearray | None = None
+        self._freed = False
+        self._torn = False
+        self._deaf = False
+        self._reading = False
+        self._wake = trio.Event()
+        self._pulse = Pulse(limits, trio.current_time())
+        self._settle(events)
+
+    # --- writing
+
+    async def send(self, frames: Sequence[bytes]) -> None:
+        """Write whole text messages, in order, as one write. Raises :class:`TransportClosed`."""
+        self._refuse_if_over()
+        try:
+            for frame in frames:
+                self._protocol.send_text(frame)
+        except InvalidState as error:
+            raise TransportClosed(self.ended) from error
+        await self.flush()
+
+    async def close(self, code: int, reason: str) -> None:
+        """Send a close frame. The peer answers it, or the keeper frees the socket ``close_s`` later.
+
+        Raises :class:`TransportClosed`.
+        """
+        self._refuse_if_over()
+        try:
+            self._protocol.send_close(code, fit(reason))
+        except (InvalidState, ProtocolError) as error:
+            raise TransportClosed(self.ended) from error
+        self._end(f"closed with {code:d}")
+        self._pulse.close(trio.current_time())
+        self._wake.set()
+        await self.flush()
+
+    def abort(self, reason: str) -> None:
+        """Free the socket now: what is unsent is dropped, the peer reads a reset. Idempotent, from any state."""
+        self._end(reason)
+        self._free(hard=True)
+
+    def _refuse_if_over(self) -> None:
+        if self._freed or self._torn:
+            raise TransportClosed(self.ended or "torn")
+
+    async def flush(self) -> None:
+        """Write what is queued, whoever queued it; return when it is written, also if another task does it.
+
+        Raises :class:`TransportClosed`.
+        """
+        try:
+            self._lock.acquire_nowait()
+        except trio.WouldBlock:
+            await self._lock.acquire()
+        try:
+            await self._write(self._protocol.data_to_send())
+        except (trio.BrokenResourceError, trio.ClosedResourceError) as error:
+            self.abort("reset")
+            raise TransportClosed(self.ended) from error
+        finally:
+            self._lock.release()
+
+    async def _write(self, writes: list[bytes]) -> None:
+        self._refuse_if_over()
+        self._torn = True
+        if data := b"".join(writes):
+            await self._stream.send_all(data)
+        if writes and writes[-1] == SEND_EOF:
+            await self._stream.send_eof()
+        self._torn = False
+
+    # --- reading
+
+    async def receive(self) -> bytes | None:
+        """Return the next whole message, or ``None`` when none will come; ``ended`` then says why."""
+        if self._inbox:
+            await trio.lowlevel.checkpoint()
+        while not self._inbox:
+            if self._deaf or self._freed:
+                await trio.lowlevel.checkpoint()
+                return None
+            self._feed(await self._read())
+        return self._inbox.popleft()
+
+    async def _read(self) -> bytes:
+        """Read something. An empty result is the end of the stream, however it came."""
+        self._reading = True
+        try:
+            return bytes(await self._stream.receive_some(READ_BYTES))
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            self._end("reset")
+            return b""
+        finally:
+            self._reading = False
+
+    def _feed(self, data: bytes) -> None:
+        if data:
+            self._protocol.receive_data(data)
+        else:
+            self._protocol.receive_eof()
+            self._deaf = True
+            self._end("end of stream")
+        self._settle(self._protocol.events_received())
+
+    def _settle(self, events: Iterable[Event]) -> None:
+        for event in events:
+            if isinstance(event, Frame):
+                self._take(event)
+        if self._protocol.parser_exc is not None and not self._deaf:
+            self._fail()
+        if self._protocol.writes:
+            self._wake.set()
+
+    def _take(self, frame: Frame) -> None:
+        self._pulse.heard(trio.current_time())
+        if frame.opcode is Opcode.CLOSE:
+            self._hear_close()
+        elif frame.opcode in DATA_OPCODES and not self._pulse.closing:
+            self._join(frame)
+
+    def _join(self, frame: Frame) -> None:
+        """Put the fragments of a message together, in one buffer: an empty fragment costs nothing."""
+        if self._pieces is None and frame.fin:
+            self._inbox.append(bytes(frame.data))
+            return
+        pieces = self._pieces = bytearray() if self._pieces is None else self._pieces
+        pieces += frame.data
+        if frame.fin:
+            self._inbox.append(bytes(pieces))
+            self._pieces = None
+
+    def _hear_close(self) -> None:
+        heard = self._protocol.close_rcvd
+        if heard is not None:
+            self.close_code, self.close_reason = heard.code, heard.reason
+        self._end("closed by peer")
+        self._let_go()
+
+    def _fail(self) -> None:
+        """The peer broke the protocol: the core has queued the close frame that says how."""
+        sent = self._protocol.close_sent
+        too_big = sent is not None and sent.code == CloseCode.TOO_BIG
+        self._end("message too big" if too_big else f"protocol error: {self._protocol.parser_exc}")
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """No message follows. What the core still wants to say is written by the keeper, for at most ``close_s``."""
+        self._deaf = True
+        self._pulse.close(trio.current_time())
+
+    # --- keeping
+
+    async def keep(self) -> None:
+        """Run beside the reader for the life of the connection. Returns when the socket is freed."""
+        while not self._freed:
+            with trio.move_on_at(self._pulse.due()):
+                await self._wake.wait()
+            if self._wake.is_set():
+                self._wake = trio.Event()
+                await self._flush_in_time()
+            self._heed(self._pulse.judge(trio.current_time(), reading=self._reading))
+
+    def _heed(self, verdict: Verdict) -> None:
+        if verdict == "ping" and self._protocol.state is OPEN:
+            self._protocol.send_ping(b"")
+            self._wake.set()
+        elif verdict not in ("wait", "ping"):
+            self.abort(verdict)
+
+    async def _flush_in_time(self) -> None:
+        with trio.move_on_after(self.limits.pong_s) as scope:
+            try:
+                await self.flush()
+            except TransportClosed:
+                return
+        if scope.cancelled_caught:
+            self.abort("keepalive timed out")
+
+    # --- ending
+
+    async def finish(self, code: int = CloseCode.ENDED, reason: str = "") -> None:
+        """End well if the peer lets us, within ``close_s``, and free the socket in any case. No reader may be left."""
+        try:
+            with trio.move_on_after(self.limits.close_s):
+                await self._part(code, reason)
+        except TransportClosed:
+            pass
+        finally:
+            self._end("close timed out")
+            self._free(hard=not self._protocol.reader.eof)
+
+    async def _part(self, code: int, reason: str) -> None:
+        if self._protocol.state is OPEN:
+            await self.close(code, reason)
+        else:
+            await self.flush()
+        while not self._protocol.reader.eof and not self._freed:
+            self._feed(await self._read())
+            self._inbox.clear()
+        await self.flush()
+
+    def _end(self, reason: str) -> None:
+        self.ended = self.ended or reason
+
+    def _free(self, *, hard: bool) -> None:
+        self._freed = True
+        free(self._stream, hard=hard)
+        self._wake.set()
+
+
+def fit(reason: str) -> str:
+    """Cut a close reason to what a close frame holds, between two characters."""
+    return reason.encode()[:MAX_REASON].decode(errors="ignore")
