@@ -37,7 +37,10 @@ class Command(NamedTuple):
     summary: str
 
 
-COMMANDS: dict[str, Command] = {}
+COMMANDS: dict[str, Command] = {
+    "serve": Command("interlock.serve", "serve spoken sessions on one port"),
+    "demo": Command("interlock.demo", "speak, interrupt, drop the line, resume, take over; and verify all of it"),
+}
 """The commands that live elsewhere. Their modules are imported only when they are called."""
 
 

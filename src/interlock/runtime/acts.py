@@ -30,8 +30,9 @@ class ClaimLost(WorldError):
 class ResyncRequired(ClientError):
     """The client's position is no longer retained. Its token is unspent: it may go on from ``resumable_from``."""
 
-    def __init__(self, resumable_from: int, head: int) -> None:
+    def __init__(self, session_id: str, resumable_from: int, head: int) -> None:
         super().__init__("journal_gap", f"history up to {resumable_from} is gone; resume from there", retryable=True)
+        self.session_id = session_id
         self.resumable_from = resumable_from
         self.head = head
 
@@ -82,7 +83,7 @@ def answer_claim(driver: Driver, effect: Answer) -> None:
         case m.FailClaim():
             offer.waiter.fail(ClaimLost(effect.reason))
         case m.RefuseResume(code="journal_gap"):
-            offer.waiter.fail(ResyncRequired(effect.resumable_from, effect.head))
+            offer.waiter.fail(ResyncRequired(driver.session_id, effect.resumable_from, effect.head))
         case m.RefuseResume():
             offer.waiter.fail(ClientError(effect.code))
 

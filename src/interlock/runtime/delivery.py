@@ -40,6 +40,12 @@ class Delivery:
         self._scope = trio.CancelScope()
         self._wake = trio.Event()
         self._caught_up = False
+        self._said_goodbye = False
+
+    @property
+    def notices(self) -> int:
+        """How many notices wait."""
+        return len(self._notices)
 
     def wake(self) -> None:
         """Something may be due."""
@@ -83,7 +89,8 @@ class Delivery:
         except TransportClosed as error:
             self._lost(str(error))
         finally:
-            self.transport.abort(self.reason or "write_timeout")
+            if not self._said_goodbye:  # after a goodbye the transport ends by itself, within its own deadline
+                self.transport.abort(self.reason or "host_stopped")
             self.driver.delivered(self)
 
     async def _write(self) -> None:
@@ -121,10 +128,14 @@ class Delivery:
     async def _say_goodbye(self) -> None:
         if self.mode == "evicted":
             await self._send((outbound.session_replaced(self.driver.session_id, self.driver.value.generation),))
-            await self.transport.close(CloseCode.REPLACED, "session_replaced")
+            await self._close(CloseCode.REPLACED)
         elif self.mode == "finishing":
             code = CloseCode.SHUTDOWN if self.reason == "server_shutdown" else CloseCode.ENDED
-            await self.transport.close(code, self.reason)
+            await self._close(code)
+
+    async def _close(self, code: int) -> None:
+        await self.transport.close(code, self.reason)
+        self._said_goodbye = True
 
     def _retire(self, mode: Mode, reason: str, within_s: float) -> None:
         if self.mode != "live":

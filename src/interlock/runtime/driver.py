@@ -47,6 +47,7 @@ class Driver:
         self.deliveries: dict[int, Delivery] = {}
         self.inputs: dict[str, Input] = {}
         self.speeches: dict[str, Speech] = {}
+        self.last_turn: str | None = None
         self.preparation: trio.CancelScope | None = None
         self.active_at = trio.current_time()
         self.ended = trio.Event()
@@ -68,6 +69,7 @@ class Driver:
 
     def speak(self, response_id: str, turn: str, stages: tuple[str, ...]) -> None:
         """Ask for a response to ``turn``; its text lies beside until the response has ended."""
+        self.last_turn = turn
         self.speeches[response_id] = Speech(turn)
         self.dispatch(m.TurnHeard(response_id, stages))
         if not self.value.state("response", response_id):

@@ -22,7 +22,7 @@ from interlock.machine import Message
 from interlock.runtime.beside import Offer
 from interlock.runtime.deadlines import Deadlines
 from interlock.runtime.driver import Driver
-from interlock.runtime.ledger import limits_of, owed_by
+from interlock.runtime.ledger import limits_of, note, owed_by
 from interlock.runtime.perform import Failure, contain
 from interlock.runtime.ports import Fleet, Pipeline, Recorder, Reply, Transport
 from interlock.runtime.silent import Silent
@@ -61,6 +61,7 @@ class Host:
         self._stopping = trio.Event()
         self._stopped = trio.Event()
         self._emptied = trio.Event()
+        self._readied = trio.Event()
 
     # --- what a caller may do
 
@@ -101,18 +102,29 @@ class Host:
     def stop(self) -> None:
         """Begin the shutdown: no new session, every session ends. Idempotent."""
         self._stopping.set()
+        self._readied.set()
 
     async def shutdown(self) -> None:
         """Begin the shutdown and wait until it is over; giving up the wait undoes nothing."""
         self.stop()
         await self._stopped.wait()
 
+    async def wait_stopped(self) -> None:
+        """Wait until a shutdown that somebody began is over."""
+        await self._stopped.wait()
+
+    async def wait_ready(self, *stages: str) -> None:
+        """Wait until each of these stages has a worker that takes requests, or the host stops."""
+        while not self.is_stopping and any(self.fleet.link(stage) is None for stage in stages):
+            self._readied = trio.Event()
+            await self._readied.wait()
+
     def owed(self) -> list[dict[str, Any]]:
         """List what somebody still owes: transports to close, stage requests to release, workers to end."""
         sessions = [entry for driver in self.drivers.values() for entry in owed_by(driver)]
         return [*sessions, *(dict(entry, kind="worker") for entry in self.fleet.owed())]
 
-    def limits(self) -> dict[str, dict[str, float]]:
+    def limits(self) -> dict[str, dict[str, int]]:
         """Return every limit with what is used of it now, and the most that ever was."""
         return limits_of(self)
 
@@ -232,6 +244,7 @@ class Host:
 
     def settled(self, driver: Driver) -> None:
         """Look at a session after a run: say that it has ended, and let go of it when nothing is left."""
+        note(self, driver)
         state = driver.value.state("session")
         if state in {"QUARANTINED", "CLOSED"} and not driver.ended.is_set():
             driver.ended.set()
@@ -245,6 +258,7 @@ class Host:
 
     def worker_ready(self, stage: str, incarnation: int) -> None:
         """Assign every request that waits for the stage."""
+        self._readied.set()
         for request_id, driver in self._seeking.pop(stage, {}).items():
             driver.dispatch(m.WorkerAssigned(request_id, incarnation))
 

@@ -32,21 +32,43 @@ def owed_by(driver: Driver) -> Iterator[dict[str, Any]]:
             }
 
 
-def limits_of(host: Host) -> dict[str, dict[str, float]]:
-    """Return each limit, what is used of it now, and its high-water mark. Per-session limits show the fullest."""
-    settings, drivers = host.settings, list(host.drivers.values())
-    used: dict[str, tuple[float, float]] = {
-        "max_sessions": (settings.max_sessions, host.slots),
-        "max_requests": (settings.max_requests, _most(_count(d, "request") for d in drivers)),
-        "max_responses": (settings.max_responses, _most(_count(d, "response") for d in drivers)),
-        "max_fences": (settings.max_fences, _most(_count(d, "fence") for d in drivers)),
-        "max_evicting": (settings.max_evicting, _most(len(d.value.closing) for d in drivers)),
-        "max_turns": (settings.max_turns, _most(d.value.turns for d in drivers)),
-        "journal_bytes": (settings.journal_bytes, _most(d.frames.size for d in drivers)),
-        "input_bytes": (settings.input_bytes, _most(d.value.input_bytes for d in drivers)),
-        "max_tombstones": (settings.max_tombstones, len(host.tombs)),
+def used_by(driver: Driver) -> dict[str, int]:
+    """Return what one session uses of each limit that is per session."""
+    machines = [name for name, _ in driver.value.cells]
+    return {
+        "max_requests": machines.count("request"),
+        "max_responses": machines.count("response"),
+        "max_fences": machines.count("fence"),
+        "max_evicting": len(driver.value.closing),
+        "max_turns": driver.value.turns,
+        "max_notices": max((d.notices for d in driver.deliveries.values()), default=0),
+        "journal_bytes": driver.frames.size,
+        "input_bytes": driver.value.input_bytes,
     }
-    return {name: _entry(host, name, limit, now) for name, (limit, now) in used.items()}
+
+
+def note(host: Host, driver: Driver) -> None:
+    """Raise the high-water marks to what a session uses."""
+    marks = host.high_water
+    for name, now in used_by(driver).items():
+        if now > marks.get(name, 0):
+            marks[name] = now
+
+
+def limits_of(host: Host) -> dict[str, dict[str, int]]:
+    """Return each limit, what is used of it now, and its high-water mark. Per-session limits show the fullest."""
+    now: dict[str, int] = {"max_sessions": host.slots, "max_tombstones": len(host.tombs)}
+    for driver in host.drivers.values():
+        now |= {name: max(used, now.get(name, 0)) for name, used in used_by(driver).items()}
+    names = [*now, *(name for name in host.high_water if name not in now)]
+    return {
+        name: {
+            "limit": int(getattr(host.settings, name)),
+            "now": now.get(name, 0),
+            "high_water": max(now.get(name, 0), host.high_water.get(name, 0)),
+        }
+        for name in names
+    }
 
 
 def books_of(host: Host) -> dict[str, Any]:
@@ -68,13 +90,3 @@ def books_of(host: Host) -> dict[str, Any]:
 
 def _count(driver: Driver, machine: str) -> int:
     return sum(name == machine for name, _ in driver.value.cells)
-
-
-def _most(counts: Iterator[int]) -> int:
-    return max(counts, default=0)
-
-
-def _entry(host: Host, name: str, limit: float, now: float) -> dict[str, float]:
-    high = max(int(now), host.high_water.get(name, 0))
-    host.high_water[name] = high
-    return {"limit": limit, "now": now, "high_water": high}

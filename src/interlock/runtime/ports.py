@@ -167,8 +167,11 @@ class Pipeline(Protocol):
     def answer(self) -> Sequence[str]:
         """The stages that answer, the model first: each one's ``text`` goes to the next, ``audio`` to the client."""
 
+    def check(self, config: Mapping[str, Any]) -> None:
+        """Refuse a configuration that no session could have. Raises :class:`interlock.errors.ClientError`."""
+
     async def prepare(self, config: Mapping[str, Any]) -> None:
-        """Check a session's configuration; may await anything. Raises :class:`interlock.errors.ClientError`."""
+        """Get ready for a session with this configuration; may await anything, and may refuse like ``check``."""
 
     def params(self, stage: str, config: Mapping[str, Any], text: str) -> Mapping[str, Any]:
         """Return what is submitted to ``stage``; ``text`` is the turn that is answered, for the model stage."""

@@ -6,12 +6,14 @@ a wait up undoes nothing. A caller whose attachment was superseded can do nothin
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from interlock.errors import ClientError
 from interlock.runtime import acts
 from interlock.runtime.beside import Input
 from interlock.session.books import Acknowledged, InputQueued, PlaybackAcked, TurnCommitted
+from interlock.session.settings import Settings
 from interlock.tables import messages as m
 from interlock.wire import outbound
 
@@ -35,6 +37,16 @@ class Session:
     def session_id(self) -> str:
         """The session's id; it stays the same over every resume."""
         return self._driver.session_id
+
+    @property
+    def settings(self) -> Settings:
+        """The host's settings."""
+        return self._driver.settings
+
+    @property
+    def is_current(self) -> bool:
+        """Whether no later claim has taken the session over."""
+        return self._driver.value.generation == self.generation
 
     @property
     def is_attached(self) -> bool:
@@ -62,6 +74,29 @@ class Session:
         driver.dispatch(TurnCommitted())
         driver.inputs.setdefault(request_id, Input()).turns += 1
         acts.finish_input(driver, request_id)
+
+    def clear_input(self) -> None:
+        """Forget the audio that was not committed: the listening request is given back, the next audio opens one."""
+        driver = self._active()
+        request_id = self._listening()
+        if request_id:
+            driver.dispatch(m.RequestAborted(request_id))
+
+    def create_response(self) -> None:
+        """Answer the last turn again. Raises :class:`ClientError` when there is none, or a response is live."""
+        driver = self._active()
+        if any(machine == "response" for machine, _ in driver.value.cells):
+            raise ClientError("response_already_active", "cancel the response that is live, or wait for it")
+        if driver.last_turn is None:
+            raise ClientError("response_create_without_input", "no turn was heard yet")
+        driver.host.answer(driver, driver.last_turn)
+
+    def update(self, changes: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Change the configuration for what is asked from now on; return all of it, with the session's ``id``."""
+        driver = self._active()
+        driver.host.pipeline.check(changes)
+        driver.config = {**driver.config, **changes}
+        return {"id": driver.session_id, **driver.config}
 
     def barge_in(self, reason: str = "client_cancelled") -> None:
         """Make everything that is being said stale, from this moment on."""

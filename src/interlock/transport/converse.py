@@ -1,0 +1,113 @@
+"""One connection's conversation: its first message opens or resumes a session, the others are commands to it.
+
+The reader lives here; the writer lives in the host, and is the only one that writes from the first claim on. Whatever a
+client gets wrong is answered with an error to it alone, and changes nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import trio
+
+from interlock.errors import ClientError
+from interlock.runtime.acts import ClaimLost, ResyncRequired
+from interlock.runtime.host import Host
+from interlock.runtime.ports import TransportClosed
+from interlock.runtime.talk import Session
+from interlock.transport.commands import command
+from interlock.transport.websocket import WebSocketTransport
+from interlock.wire import outbound
+from interlock.wire.codes import CloseCode
+from interlock.wire.inbound import parse
+from interlock.wire.messages import ClientMessage, SessionResume, SessionUpdate
+
+FIRST_S: Final = 10.0
+"""A connection that says nothing for so long is closed (WIRE.md, section 3: config_timeout)."""
+FIRST_TRIES: Final = 4
+"""How often a connection may be refused before it is closed."""
+
+
+async def converse(host: Host, transport: WebSocketTransport) -> None:
+    """Serve one connection until it is over; whatever ends it, its session is told."""
+    try:
+        session = await _begin(host, transport)
+        if session is not None:
+            await _listen(session, transport)
+    except (TransportClosed, ClaimLost):
+        return
+
+
+async def _begin(host: Host, transport: WebSocketTransport) -> Session | None:
+    """Open or resume; refuse what is wrong, a few times; give up on silence."""
+    for _ in range(FIRST_TRIES):
+        data = None
+        with trio.move_on_after(FIRST_S) as deadline:
+            data = await transport.receive()
+        if deadline.cancelled_caught:
+            await _refuse(transport, ClientError("config_timeout", f"no message for {FIRST_S} s"), last=True)
+        if data is None:
+            return None
+        try:
+            return await _first(host, transport, parse(data, host.settings.frame_bytes))
+        except ResyncRequired as gap:
+            await transport.send((resync_of(gap),))
+        except ClientError as error:
+            await _refuse(transport, error, last=error.code == "resource_exhausted" or host.is_stopping)
+    await _refuse(transport, ClientError("bad_event", "too many refused first messages"), last=True)
+    return None
+
+
+async def _first(host: Host, transport: WebSocketTransport, message: ClientMessage) -> Session:
+    if isinstance(message, SessionResume):
+        position = message.last_received_server_event_seq
+        return await host.resume(message.session_id, message.resume_token, position, transport)
+    config = message.session.mapping() if isinstance(message, SessionUpdate) else {}
+    session = await host.open(transport, config)
+    run(session, message)
+    return session
+
+
+async def _listen(session: Session, transport: WebSocketTransport) -> None:
+    """Run each message as it comes. A superseded connection is read to its end, and its words change nothing."""
+    try:
+        while (data := await transport.receive()) is not None:
+            if session.is_current:
+                _take(session, data)
+    finally:
+        session.detach(transport.ended or "cancelled")
+
+
+def _take(session: Session, data: bytes) -> None:
+    try:
+        message = parse(data, session.settings.frame_bytes)
+    except ClientError as error:
+        session.notify(error_of(error, getattr(error, "event_id", None)))
+    else:
+        run(session, message)
+
+
+def run(session: Session, message: ClientMessage) -> None:
+    """Run one command; a refusal is told to this connection."""
+    try:
+        command(session, message)
+    except ClientError as error:
+        session.notify(error_of(error, message.event_id))
+
+
+def error_of(error: ClientError, event_id: str | None = None) -> bytes:
+    """Encode what a client did wrong."""
+    return outbound.error(error.code, str(error), event_id, error.param, error.retryable, n=f"error_{event_id or 0}")
+
+
+def resync_of(gap: ResyncRequired) -> bytes:
+    """Encode that history was lost, and from where the client may go on, with the same token."""
+    return outbound.resync_required(gap.session_id, "journal_gap", gap.resumable_from, gap.head)
+
+
+async def _refuse(transport: WebSocketTransport, error: ClientError, *, last: bool) -> None:
+    await transport.send((error_of(error, getattr(error, "event_id", None)),))
+    if last:
+        code = CloseCode.FULL if error.retryable else CloseCode.BAD_HANDSHAKE
+        await transport.close(code, error.code)
+        raise TransportClosed(error.code)
