@@ -6,6 +6,7 @@ notes the line of every key and of every array element, by path. It trusts that 
 
 from __future__ import annotations
 
+import tomllib
 from bisect import bisect_right
 from typing import TypeAlias
 
@@ -70,9 +71,9 @@ class _Scanner:
 
     def part(self) -> str:
         if self.peek() in "\"'":
-            start = self.at + 1
+            start = self.at
             self.string()
-            return self.text[start : self.at - 1]
+            return next(iter(tomllib.loads(f"{self.text[start : self.at]} = 0")))
         start = self.at
         while self.at < len(self.text) and self.text[self.at] not in " \t.=]\r\n":
             self.at += 1
