@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from interlock.errors import ClientError, WorldError
-from interlock.machine import ArmTimer, Message, StartWork
-from interlock.runtime.beside import Input, Offer
+from interlock.machine import ArmTimer, DisarmTimer, Message, StartWork
+from interlock.runtime.beside import Input, Offer, Timer
 from interlock.runtime.delivery import Delivery
 from interlock.runtime.ports import StageLink
 from interlock.session.books import InputReleased, TurnReleased
@@ -168,8 +167,12 @@ def forget_request(driver: Driver, request_id: str) -> None:
 def arm(driver: Driver, effect: ArmTimer) -> None:
     """Arm a state's timer. Its ``after`` is seconds, or names a setting."""
     after = effect.after if isinstance(effect.after, float) else getattr(driver.settings, str(effect.after))
-    key = (driver.session_id, effect.target, effect.instance, effect.event)
-    driver.host.deadlines.arm(key, after, partial(driver.fire, effect.target, effect.instance, effect.event))
+    driver.host.deadlines.arm(timer_of(driver, effect), after)
+
+
+def timer_of(driver: Driver, effect: ArmTimer | DisarmTimer) -> Timer:
+    """Return the key of a state's timer among all of the host's."""
+    return Timer(driver.session_id, effect.target, effect.instance, effect.event)
 
 
 def failures(driver: Driver, effect: Message, error: Exception) -> tuple[Message, ...]:

@@ -6,9 +6,20 @@ Nothing here decides anything. An entry goes when the machine that it belongs to
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
+from interlock.machine import Key, Message
 from interlock.runtime.ports import Transport
 from interlock.runtime.waiter import Waiter
+
+
+class Timer(NamedTuple):
+    """One armed timeout: whose it is, and the event that it becomes."""
+
+    session_id: str
+    target: str
+    instance: Key
+    event: type[Message]
 
 
 @dataclass(slots=True)

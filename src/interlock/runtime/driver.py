@@ -15,7 +15,7 @@ import trio
 
 from interlock.errors import ClientError, Defect
 from interlock.machine import Cancelled, Message
-from interlock.runtime.beside import Input, Offer, Speech
+from interlock.runtime.beside import Input, Offer, Speech, Timer
 from interlock.runtime.delivery import Delivery
 from interlock.runtime.hear import hear
 from interlock.runtime.perform import perform
@@ -154,12 +154,12 @@ class Driver:
         """The client, or the model, did something: the idle clock starts over when it is next asked."""
         self.active_at = trio.current_time()
 
-    def fire(self, target: str, instance: object, event: type[Message]) -> None:
+    def fire(self, timer: Timer) -> None:
         """Deliver the event of a timer that fell due."""
-        fields: dict[str, Any] = {event.key: instance} if event.key else {}
-        if event is m.IdleDue:
+        fields: dict[str, Any] = {timer.event.key: timer.instance} if timer.event.key else {}
+        if timer.event is m.IdleDue:
             fields["idle_for_s"] = trio.current_time() - self.active_at
-        self.dispatch(event(**fields))
+        self.dispatch(timer.event(**fields))
 
     def _run(self, event: Message) -> None:
         self._running = True

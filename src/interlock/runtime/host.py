@@ -19,7 +19,7 @@ import trio
 
 from interlock.errors import ClientError, Defect, LimitReached
 from interlock.machine import Message
-from interlock.runtime.beside import Offer
+from interlock.runtime.beside import Offer, Timer
 from interlock.runtime.deadlines import Deadlines
 from interlock.runtime.driver import Driver
 from interlock.runtime.ledger import limits_of, note, owed_by
@@ -45,7 +45,7 @@ class Host:
         self.fleet = fleet
         self.settings = settings or Settings()
         self.record: Recorder = record or Silent()
-        self.deadlines = Deadlines()
+        self.deadlines: Deadlines[Timer] = Deadlines()
         self.drivers: dict[str, Driver] = {}
         self.tombs = Tombs(self.settings.max_tombstones, self.settings.grace_s)
         self.defects: list[str] = []
@@ -158,7 +158,7 @@ class Host:
     async def _serve(self, task_status: trio.TaskStatus[Host]) -> None:
         with trio.CancelScope(shield=True):
             async with trio.open_nursery() as self._nursery:
-                self._nursery.start_soon(self.deadlines.run)
+                self._nursery.start_soon(self.deadlines.run, self._overdue)
                 fleet_done = trio.Event()
                 self.spawn(lambda: self._keep_fleet(fleet_done), lambda error: self._fleet_failed(error, fleet_done))
                 task_status.started(self)
@@ -280,6 +280,11 @@ class Host:
             self.count_stale()
         else:
             driver.reply(incarnation, reply)
+
+    def _overdue(self, timer: Timer) -> None:
+        driver = self.drivers.get(timer.session_id)
+        if driver is not None:
+            driver.fire(timer)
 
     def _admit(self, config: Mapping[str, Any]) -> Driver:
         if self.is_stopping:

@@ -91,7 +91,7 @@ def _perform(driver: Driver, effect: Message) -> None:
         case ArmTimer():
             acts.arm(driver, effect)
         case DisarmTimer():
-            driver.host.deadlines.disarm((driver.session_id, effect.target, effect.instance, effect.event))
+            driver.host.deadlines.disarm(acts.timer_of(driver, effect))
         case _:
             raise Defect(f"nobody performs {type(effect).__name__}")
 
