@@ -69,14 +69,17 @@ class StageFleet:
         """Keep one worker for each stage until :meth:`stop`; return when all are gone, or have failed too often."""
         self._sink = sink
         shield = trio.CancelScope(shield=True)
+        cancelled: trio.Cancelled | None = None
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._attend, shield)
             try:
                 await self._ended.wait()
-            except trio.Cancelled:
+            except trio.Cancelled as error:
+                cancelled = error  # raised again below: the nursery would make a group of it
                 shield.deadline = trio.current_time() + self._settings.stop_s
                 self._cancel()
-                raise
+        if cancelled is not None:
+            raise cancelled
 
     def link(self, stage: str) -> CarrierLink | None:
         """Return the link of the stage's worker while it is READY."""

@@ -110,9 +110,9 @@ class ScriptedStage:
         """Fail a request; what it holds, it holds until it is aborted."""
         self.reply(Failed(request_id, reason))
 
-    def output(self, request_id: str, kind: str, payload: bytes = b"", at_ms: int = 0) -> None:
+    def output(self, request_id: str, kind: str, payload: bytes = b"", at_ms: int = 0, reason: str = "") -> None:
         """Make something, for a request that is held, or, late, for one that was."""
-        self.reply(Output(request_id, self._epochs[request_id], kind, payload, at_ms))
+        self.reply(Output(request_id, self._epochs[request_id], kind, payload, at_ms, reason))
 
     def audio(self, request_id: str, index: int = 0) -> None:
         """Make one frame of audio: as good as silent, and every one a little different."""
@@ -123,9 +123,9 @@ class ScriptedStage:
         """Notice that the user begins or ends to speak."""
         self.output(request_id, kind, b"", at_ms)
 
-    def say(self, request_id: str, transcript: str, at_ms: int = 0) -> None:
-        """Understand what the user said."""
-        self.output(request_id, "transcript", transcript.encode(), at_ms)
+    def say(self, request_id: str, transcript: str, at_ms: int = 0, reason: str = "") -> None:
+        """Understand what the user said; ``reason`` is "commit" where a commit ended the turn."""
+        self.output(request_id, "transcript", transcript.encode(), at_ms, reason)
 
     def finish(self, request_id: str) -> None:
         """Finish a request: the stage holds nothing of it any more."""
@@ -191,7 +191,7 @@ class ScriptedStage:
     def _understand(self, request: ScriptedRequest) -> None:
         if request.heard:
             self.hear(request.request_id, "speech_stopped")
-        self.say(request.request_id, (self.script.transcript or "") if request.heard else "")
+        self.say(request.request_id, (self.script.transcript or "") if request.heard else "", reason="commit")
         request.heard = False
 
     def _abort(self, request_id: str) -> None:
