@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import trio
 
 from interlock.errors import WorldError
+from interlock.observe.stall import Stall
 from interlock.observe.trace import Trace
 from interlock.runtime.host import Host
 from interlock.runtime.ledger import books_of
@@ -113,13 +114,17 @@ def say(line: dict[str, Any]) -> None:
 
 async def serve(served: Served) -> dict[str, Any]:
     """Serve until a signal comes; return the books as they are when everything has stopped."""
-    trace = Trace(served.trace)
+    trace, stall = Trace(served.trace), Stall()
     host = Host(EchoPipeline(), fleet_of(served), served.settings, trace)
     try:
         async with trio.open_nursery() as nursery:
             await nursery.start(host.run)
             nursery.start_soon(_heed_signals, host)
-            await _listen(nursery, host, served)
+            if served.trace is not None:
+                nursery.start_soon(trace.run)
+            if served.debug:
+                nursery.start_soon(stall.run)
+            await _listen(nursery, host, served, stall)
             await host.wait_stopped()
             nursery.cancel_scope.cancel()
     finally:
@@ -138,9 +143,9 @@ def fleet_of(served: Served) -> Fleet:
     return fleet
 
 
-async def _listen(nursery: trio.Nursery, host: Host, served: Served) -> None:
+async def _listen(nursery: trio.Nursery, host: Host, served: Served, stall: Stall) -> None:
     limits = SocketLimits(frame_bytes=served.settings.frame_bytes)
-    respond = partial(_page, host, debug=served.debug)
+    respond = partial(_page, host, stall if served.debug else None)
     try:
         port = await nursery.start(
             partial(serve_websockets, partial(converse, host), served.host, served.port, respond=respond, limits=limits)
@@ -159,12 +164,13 @@ async def _heed_signals(host: Host) -> None:
             host.stop()
 
 
-def _page(host: Host, path: str, *, debug: bool) -> Page | None:
+def _page(host: Host, stall: Stall | None, path: str) -> Page | None:
     if path == "/healthz":
         state = "stopping" if host.is_stopping else "ok"
         return 200, "application/json", json.dumps({"status": state, "slots": host.slots}).encode()
-    if path == "/debug/books" and debug:
-        return 200, "application/json", json.dumps(books_of(host)).encode()
+    if path == "/debug/books" and stall is not None:
+        books = books_of(host) | {"longest_stall_ms": stall.take_ms()}
+        return 200, "application/json", json.dumps(books).encode()
     return None
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import msgspec
+import trio
 
 from interlock.machine import Message, Taken
 from interlock.session.decide import COMPOSITION, Decision
@@ -68,6 +69,12 @@ class Trace:
         if unsent or sent:
             void = {"through": through, "unsent": list(unsent), "sent": list(sent)}
             self._keep({"at": round(at, 6), "session": session_id, "voided": void})
+
+    async def run(self, every_s: float = 0.2) -> None:
+        """Write out what is buffered, again and again, so that a trace can be read while it grows."""
+        while True:
+            await trio.sleep(every_s)
+            self.flush()
 
     def close(self) -> None:
         """Write out what is buffered, and let go of the file."""
