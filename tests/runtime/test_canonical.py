@@ -96,7 +96,7 @@ async def assert_evicted(first: MemoryTransport, *, takeover: bool) -> None:
 
 
 async def assert_full_grace_runs(scene: Play, session: Session) -> None:
-    """The last rollback started a whole grace: nearly all of it later, the session is there, with one timer to end it."""
+    """The last rollback started a whole grace: nearly all of it later the session is there, and one timer runs."""
     rolled_back_at = trio.current_time()
     (timer,) = [timer for timer in scene.host.deadlines.armed if timer.target == "lease"]
     assert (timer.session_id, timer.event) == (session.session_id, m.GraceExpired)

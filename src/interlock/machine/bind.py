@@ -72,7 +72,7 @@ class Machine(Generic[D]):
         for guard, to, assigns, builders, row in rows:
             if guard is None or guard(data, event):
                 if row.refuse is not None:
-                    raise ClientError(row.refuse, f"{self.table.name} is {state}")
+                    raise ClientError(row.refuse, f"{row.refuse}: the {self.table.name} is {state}")
                 after = data
                 for assign in assigns:
                     after = assign(after, event)

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 import msgspec
 import trio
@@ -114,7 +114,8 @@ def _head(at: float, value: Value, event: Message) -> dict[str, Any]:
 
 def _shown(message: Message) -> dict[str, Any]:
     """Return a message as a mapping, without its secrets."""
-    shown = {field.name: getattr(message, field.name) for field in fields(message) if field.name not in message.secrets}
+    names = (field.name for field in fields(cast(Any, message)) if field.name not in message.secrets)
+    shown = {name: getattr(message, name) for name in names}
     return {"type": type(message).__name__, **shown}
 
 

@@ -14,7 +14,7 @@ K = TypeVar("K", bound=Hashable)
 
 
 class Deadlines(Generic[K]):
-    """Arm, disarm, and be told. Arming a key again replaces its deadline; disarming one that is not armed is nothing."""
+    """Arm, disarm, and be told. Arming a key again moves its deadline; disarming one that is not armed is nothing."""
 
     def __init__(self) -> None:
         self._due: dict[K, tuple[float, int]] = {}

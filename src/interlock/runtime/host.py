@@ -122,7 +122,8 @@ class Host:
     def owed(self) -> list[dict[str, Any]]:
         """List what somebody still owes: transports to close, stage requests to release, workers to end."""
         sessions = [entry for driver in self.drivers.values() for entry in owed_by(driver)]
-        return [*sessions, *(dict(entry, kind="worker") for entry in self.fleet.owed())]
+        workers = [dict(entry, kind="worker") for entry in self.fleet.owed()]
+        return [*sessions, *(w for w in workers if self.is_stopping or w["state"] not in {"STARTING", "READY"})]
 
     def limits(self) -> dict[str, dict[str, int]]:
         """Return every limit with what is used of it now, and the most that ever was."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, assert_never, cast
 
 import trio
 
@@ -25,11 +25,33 @@ log = logging.getLogger("interlock")
 
 Failure: TypeAlias = Callable[[Exception], None]
 
+Effect: TypeAlias = (
+    m.AppendEvent
+    | m.VoidOutput
+    | m.AdvanceEpoch
+    | m.RotateCredential
+    | m.EvictTransport
+    | m.DropTransport
+    | m.FinishTransport
+    | m.ConfirmClaim
+    | m.FailClaim
+    | m.RefuseResume
+    | m.ConfirmPrepared
+    | m.SeekWorker
+    | m.FinishInput
+    | m.ForgetRequest
+    | StartWork
+    | StopWork
+    | ArmTimer
+    | DisarmTimer
+)
+"""Everything that a session asks of the runtime. The match below is checked to cover it."""
+
 
 def perform(driver: Driver, effect: Message) -> None:
     """Do what one effect says. Never raises, and never waits."""
     try:
-        _perform(driver, effect)
+        _perform(driver, cast(Effect, effect))
     except Exception as error:
         log.exception("%s: %s failed", driver.session_id, type(effect).__name__)
         for event in acts.failures(driver, effect, error):
@@ -62,7 +84,7 @@ async def prepare(driver: Driver, claim: int) -> None:
         driver.dispatch(outcome)
 
 
-def _perform(driver: Driver, effect: Message) -> None:
+def _perform(driver: Driver, effect: Effect) -> None:
     match effect:
         case m.AppendEvent():
             acts.append_event(driver, effect)
@@ -93,7 +115,7 @@ def _perform(driver: Driver, effect: Message) -> None:
         case DisarmTimer():
             driver.host.deadlines.disarm(acts.timer_of(driver, effect))
         case _:
-            raise Defect(f"nobody performs {type(effect).__name__}")
+            assert_never(effect)
 
 
 def _start(driver: Driver, effect: StartWork) -> None:

@@ -121,6 +121,7 @@ def produced(value: Value, event: Produced) -> Value:
         and event.epoch == value.epoch
         and cell.state == "RUNNING"
         and cell.data.incarnation == event.incarnation
+        and cell.data.response_id  # what listens has nothing to say
         and value.cells["session", None].state == "OPEN"
     )
     if not fresh or cell is None:

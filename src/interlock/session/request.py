@@ -31,6 +31,7 @@ Failure: TypeAlias = (
     | m.RequestFailed
     | m.RequestLost
     | m.RequestGone
+    | m.AbortConfirmed
     | m.AbortFailed
     | m.AbortOverdue
 )
@@ -40,6 +41,7 @@ REASONS: dict[type[Message], str] = {
     m.ReserveOverdue: "stage_unavailable",
     m.SubmitOverdue: "submit_overdue",
     m.AbortOverdue: "abort_overdue",
+    m.AbortConfirmed: "unknown_to_stage",
 }
 """What a failure that carries no reason of its own is called."""
 

@@ -29,7 +29,7 @@ def strength(reason: str) -> int:
     return STRENGTH.get(reason, 3 if reason == "server_shutdown" else 2)
 
 
-def is_stronger(data: Session, event: m.CloseRequested | m.EndRequested) -> bool:
+def is_stronger(data: Session, event: m.EndRequested) -> bool:
     """Whether this end says more than the one under way."""
     return strength(event.reason) > strength(data.reason)
 

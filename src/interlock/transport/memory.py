@@ -60,6 +60,10 @@ class MemoryTransport:
         self._accepts += count
         self._change()
 
+    def stall(self) -> None:
+        """Accept nothing more, until :meth:`allow`."""
+        self._accepts = 0
+
     def tear(self) -> None:
         """Reset the connection: what is in ``send`` fails, and so does all that comes."""
         self._torn = True
