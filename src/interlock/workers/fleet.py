@@ -19,10 +19,10 @@ import trio
 
 from interlock.errors import MachineError
 from interlock.machine import Address, ArmTimer, Cell, Cells, Composition, DisarmTimer, Message, StartWork, StopWork
+from interlock.runtime.deadlines import Deadlines
 from interlock.runtime.ports import FleetSink, Reply
 from interlock.tables import messages as m
 from interlock.workers.core import Carrier, StageSpec, Worker, WorkerSettings, cancellation, worker_machine
-from interlock.workers.deadlines import Deadlines
 from interlock.workers.link import CarrierLink
 from interlock.workers.process import ProcessCarrier
 from interlock.workers.thread import ThreadCarrier

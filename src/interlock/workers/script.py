@@ -75,7 +75,7 @@ class ScriptedStage:
         self.name = name
         self.script = script
         self.incarnation = 0
-        self.state: Literal["STARTING", "READY", "LOST", "STOPPED"] = "STARTING"
+        self.condition: Literal["absent", "ready", "lost", "gone"] = "absent"
         self.held: dict[str, ScriptedRequest] = {}
         self._epochs: dict[str, int] = {}
         self._say = say
@@ -232,7 +232,7 @@ class ScriptedStage:
         incarnation = self.incarnation
 
         def unless_gone() -> None:
-            if incarnation == self.incarnation and self.state != "STOPPED":
+            if incarnation == self.incarnation and self.condition != "gone":
                 do()
 
         self._answer(self.script.delay_s, unless_gone)

@@ -30,7 +30,7 @@ from interlock.workers.script import FRAME_S, FRAME_SAMPLES, Script, ScriptedReq
 
 __all__ = ["FRAME_S", "FRAME_SAMPLES", "Handed", "Script", "ScriptedFleet", "ScriptedRequest", "ScriptedStage"]
 
-O = TypeVar("O", bound=Order)
+Kind = TypeVar("Kind", bound=Order)
 
 
 class Handed(NamedTuple):
@@ -65,7 +65,7 @@ class ScriptedFleet:
         """How many requests all stages hold."""
         return sum(len(stage.held) for stage in self.stages.values())
 
-    def orders_of(self, kind: type[O], stage: str | None = None) -> list[O]:
+    def orders_of(self, kind: type[Kind], stage: str | None = None) -> list[Kind]:
         """Return the orders of one kind, of one stage or of all."""
         return [h.order for h in self.orders if isinstance(h.order, kind) and stage in (None, h.stage)]
 
@@ -83,13 +83,13 @@ class ScriptedFleet:
 
     def link(self, stage: str) -> ScriptedLink | None:
         """Return the link of the stage's worker while it is READY."""
-        return self._links[stage] if self.stages[stage].state == "READY" else None
+        return self._links[stage] if self.stages[stage].condition == "ready" else None
 
     def stop(self) -> None:
         """End every worker that is READY; one that is LOST is like a thread that hangs, until :meth:`gone`."""
         self._stopping = True
         for name, stage in self.stages.items():
-            if stage.state == "READY":
+            if stage.condition == "ready":
                 self.lose(name)
                 self.gone(name)
         self._agenda.wake()
@@ -97,24 +97,24 @@ class ScriptedFleet:
     def owed(self) -> Sequence[Mapping[str, Any]]:
         """List the workers that are not gone: stage, state, incarnation."""
         return [
-            {"stage": name, "state": stage.state, "incarnation": stage.incarnation}
+            {"stage": name, "state": stage.condition.upper(), "incarnation": stage.incarnation}
             for name, stage in self.stages.items()
-            if stage.state in ("READY", "LOST")
+            if stage.condition in ("ready", "lost")
         ]
 
     def lose(self, stage: str) -> None:
         """Let the worker stop answering: what it holds is still held."""
         assert self._sink is not None
         self._links[stage].close()
-        self.stages[stage].state = "LOST"
+        self.stages[stage].condition = "lost"
         self._sink.worker_lost(stage, self.stages[stage].incarnation)
 
     def gone(self, stage: str) -> None:
         """Let the worker be gone, and with it all that it held; a worker that is READY is lost first."""
         assert self._sink is not None
-        if self.stages[stage].state == "READY":
+        if self.stages[stage].condition == "ready":
             self.lose(stage)
-        self.stages[stage].state = "STOPPED"
+        self.stages[stage].condition = "gone"
         self.stages[stage].held.clear()
         self._sink.worker_gone(stage, self.stages[stage].incarnation)
         self._agenda.wake()
@@ -123,9 +123,9 @@ class ScriptedFleet:
         """Start the next incarnation of a worker that is gone, or was absent."""
         assert self._sink is not None
         worker = self.stages[stage]
-        assert worker.state in ("STARTING", "STOPPED"), f"{stage} is {worker.state}"
+        assert worker.condition in ("absent", "gone"), f"{stage} is {worker.condition}"
         worker.incarnation += 1
-        worker.state = "READY"
+        worker.condition = "ready"
         self._links[stage] = ScriptedLink(stage, worker.incarnation, self._take)
         self._sink.worker_ready(stage, worker.incarnation)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
 
 OutputKind: TypeAlias = Literal["speech_started", "speech_stopped", "transcript", "text", "audio", "finished", "failed"]
-"""``finished`` and ``failed`` end a request; each request that was opened gets exactly one, unless it is closed first."""
+"""``finished`` and ``failed`` end a request; each that was opened gets exactly one, unless it is closed first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +26,11 @@ class StageRequest:
 
 @dataclass(frozen=True, slots=True)
 class StageOutput:
-    """Something a model made. ``payload`` is UTF-8 text, or PCM16 mono audio in native rate; ``at_ms`` is its position
-    in the request's own audio (input audio for ``speech_*``, output audio for ``audio``)."""
+    """Something a model made.
+
+    ``payload`` is UTF-8 text, or PCM16 mono audio in native rate; ``at_ms`` is its position in the request's own audio
+    (input audio for ``speech_*``, output audio for ``audio``).
+    """
 
     request_id: str
     kind: OutputKind

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import trio
 
-from interlock.workers.deadlines import Deadlines
+from interlock.runtime.deadlines import Deadlines
 
 
 async def test_deadlines_come_in_order_of_time_however_they_were_armed(nursery: trio.Nursery) -> None:
