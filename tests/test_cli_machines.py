@@ -149,6 +149,35 @@ def test_drawings_are_written_then_compared_by_hash(project: Path, capsys: pytes
     assert all(line.endswith(remedy) for line in lines)
 
 
+def test_a_machine_that_is_gone_leaves_nothing_behind(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / "machines/lone.toml").write_text(BELL.replace("bell", "lone").replace("Bell", "Lone"))
+    edit(project / "machines/lone.toml", "door = [", "gate = [")
+    edit(project / "machines/lone.toml", "LoneAnswered", "BellAnswered")
+    edit(project / "machines/lone.toml", '"PlaySound"', '"MakeNoise"')
+    edit(project / "machines/lone.toml", '"PlaySound"', '"MakeNoise"')
+    edit(project / "machines/lone.toml", "message.PlaySound", "message.MakeNoise")
+    assert (main(OURS), main(["draw"])) == (CLEAN, CLEAN)
+    (project / "machines/lone.toml").unlink()
+    capsys.readouterr()
+    assert (main([*OURS, "--check"]), main(["draw", "--check"])) == (FOUND, FOUND)
+    said = capsys.readouterr().out
+    assert all(f"{path}: is left over" in said for path in ("src/shop/tables/lone.py", "diagrams/lone.svg"))
+    assert (main(OURS), main(["draw"])) == (CLEAN, CLEAN)
+    assert (main([*OURS, "--check"]), main(["draw", "--check"])) == (CLEAN, CLEAN)
+
+
+def test_drawing_one_file_keeps_the_drawings_of_the_others(project: Path) -> None:
+    assert main(["draw"]) == CLEAN
+    (project / "machines/door.toml").write_text(DOOR.replace('"BellRung"', '"StartMotor"'))
+    assert main(["draw", "machines/door.toml"]) == CLEAN
+    assert sorted(path.name for path in (project / "diagrams").iterdir()) == [
+        "bell.dot",
+        "bell.svg",
+        "door.dot",
+        "door.svg",
+    ]
+
+
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         main(["--help"])

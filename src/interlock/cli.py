@@ -76,30 +76,34 @@ def check(args: argparse.Namespace) -> int:
 def tables(args: argparse.Namespace) -> int:
     """Generate the tables, or compare them with the committed ones."""
     from interlock.spec.compile import MARK, compiled
-    from interlock.spec.generated import differences, write
+    from interlock.spec.generated import differences, left_over, origins, write
 
     out, package = _destination(args)
     blueprint = _checked(args.paths)
     if blueprint is None:
         return FOUND
     files = compiled(blueprint, package)
+    gone = left_over(out, files, origins(MARK, blueprint.labels, args.paths), ".py")
     if args.check:
-        return _compared(differences(out, files, MARK, ".py"), out, "tables")
-    return _written(write(out, files, MARK, ".py"), out)
+        return _compared(differences(out, files, gone), out, "tables")
+    return _written(write(out, files, MARK, gone), out)
 
 
 def draw(args: argparse.Namespace) -> int:
     """Draw the machines, or compare the drawings with the committed ones."""
-    from interlock.draw.files import outdated, save
+    from interlock.draw.dot import MARK
+    from interlock.draw.files import left_over_drawings, outdated, save
     from interlock.spec.build import built
+    from interlock.spec.generated import origins
 
     blueprint = _checked(args.paths)
     if blueprint is None:
         return FOUND
     out, drawn = Path(args.out), built(blueprint)
+    gone = left_over_drawings(out, drawn, origins(MARK, blueprint.labels, args.paths))
     if args.check:
-        return _compared(outdated(out, drawn), out, "draw")
-    return _written(save(out, drawn), out)
+        return _compared(outdated(out, drawn, gone), out, "draw")
+    return _written(save(out, drawn, gone), out)
 
 
 def _destination(args: argparse.Namespace) -> tuple[Path, str]:
@@ -122,7 +126,7 @@ def _checked(paths: list[str]) -> Blueprint | None:
     from interlock.spec.finding import Faulty
 
     try:
-        return checked(paths or [MACHINES])
+        return checked(paths)
     except Faulty as wrong:
         for finding in wrong.findings:
             print(finding)
@@ -197,7 +201,9 @@ def _own(
 ) -> argparse.ArgumentParser:
     raw = argparse.RawDescriptionHelpFormatter
     parser = add(name, help=summary, description=description, formatter_class=raw)
-    parser.add_argument("paths", nargs="*", metavar="PATH", help=f"machine file or folder (default: {MACHINES})")
+    parser.add_argument(
+        "paths", nargs="*", metavar="PATH", default=[MACHINES], help=f"machine file or folder (default: {MACHINES})"
+    )
     parser.set_defaults(run=run)
     return parser
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from interlock.draw.files import outdated, save
+from interlock.draw.dot import MARK
+from interlock.draw.files import left_over_drawings, outdated, save
 from interlock.spec.build import built
 from interlock.spec.check import checked
 from interlock.tables import TABLES
@@ -57,10 +58,11 @@ def test_a_missing_svg_is_named_and_drawn_again(drawn: Path) -> None:
 
 
 def test_drawings_of_a_machine_that_is_gone_are_named_then_removed(drawn: Path) -> None:
-    left = [str(drawn / "lease.dot"), str(drawn / "lease.svg")]
     fence = {"fence": TABLES["fence"]}
-    save(drawn / "new", fence)
-    for path in (drawn / "new").iterdir():
-        path.rename(drawn / path.name)
-    assert outdated(drawn, fence) == [f"{path}: is left over from a machine that is gone" for path in left]
-    assert save(drawn, fence) == left
+    gone = left_over_drawings(drawn, fence, [f"{MARK}machines/"])
+    assert gone == [drawn / "lease.dot", drawn / "lease.svg"]
+    assert left_over_drawings(drawn, fence, [f"{MARK}flows/"]) == []
+    save(drawn, fence)
+    assert outdated(drawn, fence, gone) == [f"{path}: is left over from a machine that is gone" for path in gone]
+    assert save(drawn, fence, gone) == [f"{path} (removed)" for path in gone]
+    assert sorted(path.name for path in drawn.iterdir()) == ["fence.dot", "fence.svg"]

@@ -29,7 +29,7 @@ def _header(plan: Plan) -> str:
 
 def _shared(blueprint: Blueprint, doc: str) -> str:
     together = digest("".join(plan.source.sha256 for plan in blueprint.plans))
-    labels = ", ".join(plan.source.label for plan in blueprint.plans)
+    labels = ", ".join(blueprint.labels)
     return f"{docstring(doc)}\n\n{MARK}{labels}; never edited.\n# sha256: {together}\n\n"
 
 

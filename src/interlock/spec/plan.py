@@ -137,6 +137,11 @@ class Blueprint:
                 found.setdefault(name, Declared(name, plan, form, name in plan.origins))
         return found
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Return the names of the files, as generated files carry them."""
+        return tuple(plan.source.label for plan in self.plans)
+
     @cached_property
     def machines(self) -> dict[str, Plan]:
         """Return the plans by name."""
