@@ -23,19 +23,23 @@ from interlock.errors import WorldError
 from interlock.observe.stall import Stall
 from interlock.observe.trace import Trace
 from interlock.runtime.host import Host
-from interlock.runtime.ledger import books_of
+from interlock.runtime.ledger import books_of, look_at
 from interlock.runtime.ports import Fleet
 from interlock.session.settings import Settings
 from interlock.transport.converse import converse
 from interlock.transport.endpoint import serve_websockets
 from interlock.transport.handshake import Page
 from interlock.transport.limits import SocketLimits
+from interlock.transport.websocket import WebSocketTransport
 from interlock.workers.echo import EARS, MIND, VOICE, EchoPipeline, echo_stages
 from interlock.workers.fleet import StageFleet
 from interlock.workers.scripted import Script, ScriptedFleet
 
 HELD = ("owed", "slots", "requests", "journal_bytes", "input_bytes")
 """What must be empty, or 0, when a server has stopped."""
+
+
+SESSIONS = "/debug/sessions/"
 
 
 class Served(NamedTuple):
@@ -47,6 +51,7 @@ class Served(NamedTuple):
     trace: Path | None = None
     workers: str = "process"
     scripted: int = 0
+    ahead: int = 12
     settings: Settings = Settings()
 
 
@@ -61,6 +66,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--workers", choices=("process", "thread"), default="process", help="where speech models run")
     scripted = "no models: a scripted stage hears a turn at each commit and answers with N frames of 40 ms, paced"
     parser.add_argument("--scripted", metavar="N", type=int, default=0, help=scripted)
+    ahead = "with --scripted: so many frames at once, before the pace (default: 12)"
+    parser.add_argument("--ahead", metavar="N", type=int, default=12, help=ahead)
     setting = "override a limit or a duration, e.g. --set grace_s=60; may be given more than once"
     parser.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], help=setting)
 
@@ -75,7 +82,8 @@ def main(args: argparse.Namespace) -> int:
 
 def options(args: argparse.Namespace) -> Served:
     """Read the command line. Raises :class:`WorldError` for what cannot be served."""
-    served = Served(args.host, args.port, args.debug, args.trace, args.workers, args.scripted, settings_of(args.set))
+    settings = settings_of(args.set)
+    served = Served(args.host, args.port, args.debug, args.trace, args.workers, args.scripted, args.ahead, settings)
     if served.debug and not is_loopback(served.host):
         raise WorldError(f"--debug shows every session, so it needs a loopback --host; {served.host} is none")
     if not 0 <= served.port <= 65535:
@@ -124,8 +132,10 @@ async def serve(served: Served) -> dict[str, Any]:
                 nursery.start_soon(trace.run)
             if served.debug:
                 nursery.start_soon(stall.run)
-            await _listen(nursery, host, served, stall)
+            talks = Talks(host)
+            await _listen(nursery, talks, served, stall)
             await host.wait_stopped()
+            await talks.wait_over(within_s=SocketLimits().close_s)
             nursery.cancel_scope.cancel()
     finally:
         trace.close()
@@ -139,16 +149,42 @@ def fleet_of(served: Served) -> Fleet:
     fleet = ScriptedFleet(EARS, MIND, VOICE, record=False)
     fleet[EARS].script = Script(transcript="as the script says")
     fleet[MIND].script = Script(texts=("You said: ", "as the script says."))
-    fleet[VOICE].script = Script(frames=served.scripted, ahead=12, begins="input")
+    fleet[VOICE].script = Script(frames=served.scripted, ahead=served.ahead, begins="input")
     return fleet
 
 
-async def _listen(nursery: trio.Nursery, host: Host, served: Served, stall: Stall) -> None:
+class Talks:
+    """The conversations that are under way. A stopped host has said its goodbyes; they have to be heard as well."""
+
+    def __init__(self, host: Host) -> None:
+        self.host = host
+        self._count = 0
+        self._over = trio.Event()
+
+    async def converse(self, transport: WebSocketTransport) -> None:
+        """Hold one."""
+        self._count += 1
+        try:
+            await converse(self.host, transport)
+        finally:
+            self._count -= 1
+            self._over.set()
+
+    async def wait_over(self, within_s: float) -> None:
+        """Return when the last one is over, or the time is."""
+        with trio.move_on_after(within_s):
+            while self._count:
+                self._over = trio.Event()
+                await self._over.wait()
+
+
+async def _listen(nursery: trio.Nursery, talks: Talks, served: Served, stall: Stall) -> None:
+    host = talks.host
     limits = SocketLimits(frame_bytes=served.settings.frame_bytes)
     respond = partial(_page, host, stall if served.debug else None)
     try:
         port = await nursery.start(
-            partial(serve_websockets, partial(converse, host), served.host, served.port, respond=respond, limits=limits)
+            partial(serve_websockets, talks.converse, served.host, served.port, respond=respond, limits=limits)
         )
     except OSError as error:
         raise WorldError(f"cannot listen on {served.host}:{served.port}: {error.strerror or error}") from error
@@ -171,6 +207,9 @@ def _page(host: Host, stall: Stall | None, path: str) -> Page | None:
     if path == "/debug/books" and stall is not None:
         books = books_of(host) | {"longest_stall_ms": stall.take_ms()}
         return 200, "application/json", json.dumps(books).encode()
+    if path.startswith(SESSIONS) and stall is not None:
+        driver = host.drivers.get(path.removeprefix(SESSIONS))
+        return (200, "application/json", json.dumps(look_at(driver)).encode()) if driver is not None else None
     return None
 
 

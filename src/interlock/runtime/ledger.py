@@ -88,5 +88,22 @@ def books_of(host: Host) -> dict[str, Any]:
     }
 
 
+def look_at(driver: Driver) -> dict[str, Any]:
+    """Return where one session stands: each machine's state, its positions, and how far its writer has come."""
+    value = driver.value
+    states = {name if key is None else f"{name} {key}": cell.state for (name, key), cell in value.cells.items()}
+    return {
+        "session": driver.session_id,
+        "states": states,
+        "generation": value.generation,
+        "epoch": value.epoch,
+        "journal": {**value.journal._asdict(), "bytes": driver.frames.size},
+        "writer_cursor": driver.delivery.cursor if driver.delivery is not None else None,
+        "owed": list(owed_by(driver)),
+        "stale": value.stale,
+        "refused": value.refused,
+    }
+
+
 def _count(driver: Driver, machine: str) -> int:
     return sum(name == machine for name, _ in driver.value.cells)

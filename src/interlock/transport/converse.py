@@ -27,6 +27,9 @@ FIRST_S: Final = 10.0
 FIRST_TRIES: Final = 4
 """How often a connection may be refused before it is closed."""
 
+FAREWELL_S: Final = 0.5
+"""How long a client that broke the protocol may take to hear so."""
+
 
 async def converse(host: Host, transport: WebSocketTransport) -> None:
     """Serve one connection until it is over; whatever ends it, its session is told."""
@@ -74,6 +77,7 @@ async def _listen(session: Session, transport: WebSocketTransport) -> None:
         while (data := await transport.receive()) is not None:
             if session.is_current:
                 _take(session, data)
+        await transport.farewell(FAREWELL_S)
     finally:
         session.detach(transport.ended or "cancelled")
 

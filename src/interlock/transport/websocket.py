@@ -100,6 +100,15 @@ class WebSocketTransport:
         self._end(reason)
         self._free(hard=True)
 
+    async def farewell(self, within_s: float) -> None:
+        """Let a peer that broke the protocol read how, before somebody aborts; nothing for any other end."""
+        if self._protocol.parser_exc is not None and not self._freed:
+            with trio.move_on_after(within_s):
+                try:
+                    await self._part(CloseCode.ENDED, "")
+                except TransportClosed:
+                    return
+
     def _refuse_if_over(self) -> None:
         if self._freed or self._torn:
             raise TransportClosed(self.ended or "torn")
