@@ -131,3 +131,9 @@ def test_an_id_is_opened_once(ears: Ears) -> None:
     ears.open(StageRequest("a", 0))
     with pytest.raises(Defect, match="open already"):
         ears.open(StageRequest("a", 0))
+
+
+def test_the_limit_of_requests_is_said() -> None:
+    ears = Ears(capacity=0, warm=0)
+    with pytest.raises(LimitReached, match=r"ears\.capacity = 0"):
+        ears.open(StageRequest("a", 0))

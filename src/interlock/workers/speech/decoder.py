@@ -1,6 +1,6 @@
 """Pocketsphinx with its own en-us model: one utterance at a time, fed in small chunks, and a pool of such decoders.
 
-A decoder takes about 0.3 s and 20 to 90 MB to make, so decoders are reused. It adapts its cepstral mean to what it
+A decoder takes 0.2 to 0.4 s and about 90 MB to make, so decoders are reused. It adapts its cepstral mean to what it
 hears; the mean is put back before each utterance, so that nobody is heard through the voice of the previous speaker,
 and the same audio always gives the same words.
 

@@ -14,9 +14,6 @@ from interlock.workers.speech.turns import TurnConfig
 from interlock.workers.speech.vad import SileroVad
 from interlock.workers.stage import StageOutput, StageRequest
 
-DECODES_PER_STEP = 3
-"""Calls of the decoder in one step, each for at most 32 ms of one request's audio. They hold the interpreter's lock."""
-
 
 class Ears:
     """Hears turns: ``speech_started``, ``speech_stopped``, then the ``transcript`` of the turn, again and again.
@@ -28,10 +25,11 @@ class Ears:
 
     ``finish`` is a commit: the turn ends now. It is always answered by a transcript, which is empty when nothing was
     heard since the last one. ``append`` raises ``LimitReached`` when 30 s of audio wait to be heard; ``open`` raises
-    ``ValueError`` for parameters that cannot work. A decoder is 0.3 s to make: ``warm`` are made beforehand.
+    ``ValueError`` for parameters that cannot work. Each open request has a decoder, which
+    is 0.3 s to make and 90 MB to keep: ``warm`` of them are made beforehand.
     """
 
-    def __init__(self, *, capacity: int = 16, warm: int = 1, turn: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, *, capacity: int = 8, warm: int = 1, turn: Mapping[str, Any] | None = None) -> None:
         self._capacity = capacity
         self._config = TurnConfig(**(turn or {}))
         self._vad = SileroVad()
@@ -67,7 +65,7 @@ class Ears:
             listening.commit()
 
     def step(self, now: float) -> Sequence[StageOutput]:
-        """Judge one chunk of every request as one batch; then decode a few chunks, of each request in turn."""
+        """Judge one chunk of every request as one batch; then decode one chunk, of each request in turn."""
         return [*self._heard(), *self._committed(), *self._decoded()]
 
     def _heard(self) -> list[StageOutput]:
@@ -81,13 +79,10 @@ class Ears:
         return [output for each in self._open.values() if each.must_commit for output in each.end_turn()]
 
     def _decoded(self) -> list[StageOutput]:
-        """Decode; the end of an utterance, which searches once more, is the last thing in its step."""
-        for _ in range(DECODES_PER_STEP):
-            listening = self._next_with_backlog()
-            transcript = listening.decode() if listening else None
-            if transcript:
-                return [transcript]
-        return []
+        """Let one decoder work, for at most 32 ms of audio: it holds the interpreter's lock for 3 to 15 ms."""
+        listening = self._next_with_backlog()
+        transcript = listening.decode() if listening else None
+        return [transcript] if transcript else []
 
     def _next_with_backlog(self) -> Listening | None:
         for _ in range(len(self._next)):
