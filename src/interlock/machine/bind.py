@@ -1,28 +1,30 @@
 """Binding: names of a table meet functions of Python, once, at import; then ``step`` is a lookup.
 
-The step is pure. It costs one nested lookup, the guards that it asks, and a tuple: PEERS.md measures what
-engines pay that do more.
+The step is pure. It costs one nested lookup, the guards that it asks, and a tuple; benchmarks/bench_step.py measures
+it beside engines that do more.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import fields
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, NoReturn, TypeAlias, cast
+
+from typing_extensions import TypeVar  # pydantic brings it along; a type variable with a default needs it before 3.13
 
 from interlock.errors import ClientError, Defect, MachineError
 from interlock.machine.message import Cancelled, Message
-from interlock.machine.table import Row, StateInfo, Table
+from interlock.machine.table import E, M, Row, S, StateInfo, Table
 
-D = TypeVar("D")
+D = TypeVar("D", default=Any)
 
 
-class Step(NamedTuple):
+class Step(NamedTuple, Generic[D, S, M]):
     """What one event did: the state and data to commit, the messages that follow, and the row that said so."""
 
-    state: str
-    data: Any
-    messages: tuple[Message, ...]
+    state: S
+    data: D
+    messages: tuple[M, ...]
     row: Row
 
 
@@ -33,15 +35,25 @@ class Cell(NamedTuple):
     data: Any
 
 
-Compiled = tuple[Callable[..., bool] | None, str, tuple[Callable[..., Any], ...], tuple[Callable[..., Any], ...], Row]
+Calls: TypeAlias = tuple[Callable[..., Any], ...]
+Compiled: TypeAlias = tuple[Callable[..., bool] | None, Any, tuple[Calls, Calls] | None, Row]
+"""One row: its guard, where to, what it assigns and emits (none if neither), and the row as it is written."""
+
+_new = cast("Callable[[type[Step], tuple[Any, ...]], Step]", tuple.__new__)
+"""Makes a :class:`Step` from its four values. ``Step(...)`` costs another call of Python, a fourth of a plain step."""
 
 
-class Machine(Generic[D]):
-    """A table whose names are bound. Immutable once made; share one among all sessions."""
+class Machine(Generic[D, S, E, M]):
+    """A table whose names are bound. Immutable once made; share one among all sessions.
+
+    Type checkers take states, events and emitted messages from the table: ``step`` accepts no state and no event that
+    the machine does not have, and a ``match`` over its messages can be checked to be whole. ``Machine[Data]`` alone
+    leaves all three open.
+    """
 
     __slots__ = ("_born", "_cells", "_final", "create", "delays", "table", "states")
 
-    def __init__(self, table: Table, bindings: Any, create: Callable[[Any], D]) -> None:
+    def __init__(self, table: Table[S, E, M], bindings: Any, create: Callable[[Any], D]) -> None:
         """Bind ``table`` to ``bindings``, the generated ``Bindings`` of the same machine.
 
         ``create`` makes the first data: from the event that creates the instance, or from whatever the owner of a
@@ -57,36 +69,36 @@ class Machine(Generic[D]):
         self._cells: dict[str, dict[type[Message], tuple[Compiled, ...]]] = {name: {} for name in self.states}
         for row in table.rows:
             cells = self._cells.setdefault(row.state, {})
-            cells[row.event] = (*cells.get(row.event, ()), _compile(row, bound))
+            cells[row.event] = (*cells.get(row.event, ()), _compile(table, row, bound))
         self._born = self._cells.pop("", {})
 
-    def step(self, state: str, data: D, event: Message) -> Step:
+    def step(self, state: S, data: D, event: E) -> Step[D, S, M]:
         """Return what ``event`` does in ``state``. Changes nothing.
 
         Raises :class:`ClientError` for a client's event that the state refuses, and :class:`Defect` for one that
         it does not list.
         """
-        rows = self._cells[state].get(event.__class__)
-        if rows is None:
+        try:
+            rows = self._cells[state][event.__class__]
+        except KeyError:
             return self._unlisted(state, data, event)
-        for guard, to, assigns, builders, row in rows:
+        for guard, to, calls, row in rows:
             if guard is None or guard(data, event):
-                if row.refuse is not None:
-                    raise ClientError(row.refuse, f"{row.refuse}: the {self.table.name} is {state}")
-                after = data
+                if calls is None:
+                    return _new(Step, (to, data, (), row))
+                assigns, builders = calls
+                messages = builders and tuple([m for build in builders for m in build(data, event)])
                 for assign in assigns:
-                    after = assign(after, event)
-                if not builders:
-                    return Step(to, after, (), row)
-                return Step(to, after, tuple(m for build in builders for m in build(data, event)), row)
+                    data = assign(data, event)
+                return _new(Step, (to, data, messages, row))
         raise Defect(f"{self.table.name}: no row of {state} fires on {event!r}")
 
-    def born(self, event: Message) -> Step:
+    def born(self, event: Message) -> Step[D, S, M]:
         """Return the first step of an instance that ``event`` creates."""
         data = self.create(event)
-        (row,) = self._born[event.__class__]
-        messages = tuple(m for build in row[3] for m in build(data, event))
-        return Step(row[1], data, messages, row[4])
+        ((_, to, calls, row),) = self._born[event.__class__]
+        builders = () if calls is None else calls[1]
+        return Step(to, data, tuple([m for build in builders for m in build(data, event)]), row)
 
     def is_final(self, state: str) -> bool:
         """Say whether nothing more can happen in ``state``."""
@@ -97,7 +109,9 @@ class Machine(Generic[D]):
         bound = self.delays.get(name)
         return name if bound is None else float(bound(data, event))
 
-    def _unlisted(self, state: str, data: D, event: Message) -> Step:
+    def _unlisted(self, state: S, data: D, event: E) -> Step[D, S, M]:
+        if state not in self.states:
+            raise Defect(f"{self.table.name}: there is no state {state!r}")
         if state in self._final or (isinstance(event, Cancelled) and self.states[state].work is None):
             return Step(state, data, (), Row(state, type(event), ignore=True))
         raise Defect(f"{self.table.name}: {state} does not list {type(event).__name__}")
@@ -127,7 +141,17 @@ def _names_match(table: Table, bound: Iterable[str]) -> None:
         raise MachineError(f"{table.name}: {', '.join(extra)} is bound, but no row names it; regenerate the table")
 
 
-def _compile(row: Row, bound: dict[str, Callable[..., Any]]) -> Compiled:
+def _compile(table: Table, row: Row, bound: dict[str, Callable[..., Any]]) -> Compiled:
     guard = bound[row.guard] if row.guard else None
     assigns = tuple(bound[name] for name in row.assign)
-    return guard, row.to or row.state, assigns, tuple(bound[name] for name in row.emit), row
+    builders = tuple(bound[name] for name in row.emit)
+    if row.refuse is not None:
+        assigns = (_refusal(table.name, row.state, row.refuse),)
+    return guard, row.to or row.state, (assigns, builders) if assigns or builders else None, row
+
+
+def _refusal(machine: str, state: str, code: str) -> Callable[..., Any]:
+    def refuse(data: Any, event: Message) -> NoReturn:
+        raise ClientError(code, f"{code}: the {machine} is {state}")
+
+    return refuse

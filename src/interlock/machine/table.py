@@ -6,9 +6,16 @@ A table is read by people in reviews and by :mod:`interlock.machine.bind` at imp
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Generic, Literal, TypeAlias
+
+from typing_extensions import TypeVar
 
 from interlock.machine.message import Message
+
+S = TypeVar("S", bound=str, default=Any)
+E = TypeVar("E", bound=Message, default=Any)
+M = TypeVar("M", bound=Message, default=Any)
+"""The states of a machine, its events, and the messages that it emits: for type checkers, from generated tables."""
 
 Kind: TypeAlias = Literal["rest", "awaiting", "shielded", "final"]
 """How a state looks in a drawing: at rest, with awaited work, with work that no cancel may cut, or over."""
@@ -18,9 +25,10 @@ Kind: TypeAlias = Literal["rest", "awaiting", "shielded", "final"]
 class Row:
     """One transition: in ``state``, on ``event``, if ``guard`` holds.
 
-    Without ``to`` the machine stays: no work stops and no timer moves. ``guard``, ``assign`` and ``emit`` are names,
-    and all read the data as it was before the row. ``refuse`` answers a client with a wire code and changes nothing;
-    ``ignore`` drops in writing. The birth row of an instance has the empty state.
+    Without ``to`` the machine stays: no work stops and no timer moves. ``guard``, ``assign`` and ``emit`` are names.
+    Guards and emits read the data as it was before the row; assignments chain, in order: each gets what the one before
+    returned. ``refuse`` answers a client with a wire code and changes nothing; ``ignore`` drops in writing. The birth
+    row of an instance has the empty state.
     """
 
     state: str
@@ -65,7 +73,7 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class Table(Generic[S, E, M]):
     """A whole machine. ``settings`` are the ``after`` names that the runtime resolves; the other ones are bound."""
 
     name: str

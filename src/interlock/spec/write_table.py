@@ -13,14 +13,15 @@ def table_text(plan: Plan, package: str, header: str) -> str:
     """Return the text of the module."""
     names = names_of(plan)
     bindings = list(_bindings(names))
-    events = " | ".join(type_of(event) for event in plan.events)
+    emitted = dict.fromkeys(name for row in plan.rows for name in row.emit)
     return "\n".join(
         [
             header + _imports(plan, package, names),
             'D = TypeVar("D")',
             "",
             f"State: TypeAlias = Literal[{', '.join(map(quoted, plan.form.state))}]",
-            f"Event: TypeAlias = {events}",
+            f"Event: TypeAlias = {_either(plan.events)}",
+            f"Emitted: TypeAlias = {_either(emitted)}",
             "",
             "",
             "@dataclass(frozen=True, kw_only=True)",
@@ -36,6 +37,10 @@ def table_text(plan: Plan, package: str, header: str) -> str:
     )
 
 
+def _either(messages: Iterable[str]) -> str:
+    return " | ".join(map(type_of, messages)) or "Never"
+
+
 def _imports(plan: Plan, package: str, names: Names) -> str:
     used = [(name, f"{name}(") for name in ("Row", "StateInfo", "Table", "Timeout", "Work")]
     table = "\n".join(_table(plan))
@@ -45,7 +50,8 @@ def _imports(plan: Plan, package: str, names: Names) -> str:
     lines = ["from __future__ import annotations", ""]
     lines += ["from collections.abc import Callable"] if any(_uses(names)) else []
     lines += ["from dataclasses import dataclass"]
-    lines += ["from typing import Final, Generic, Literal, TypeAlias, TypeVar", ""]
+    never = ["Never"] if not plan.events or not names.emits else []
+    lines += [f"from typing import {', '.join(['Final', 'Generic', 'Literal', *never, 'TypeAlias', 'TypeVar'])}", ""]
     engine = f"from interlock.machine import {', '.join(sorted(machine))}"
     own = f"from {package} import messages as m"
     lines += [engine, own] if package.partition(".")[0] == "interlock" else sorted((engine, own))
@@ -69,7 +75,7 @@ def _bindings(names: Names) -> Iterator[str]:
 
 def _table(plan: Plan) -> Iterator[str]:
     form = plan.form
-    yield "TABLE: Final = Table("
+    yield "TABLE: Final[Table[State, Event, Emitted]] = Table("
     yield f"    name={quoted(form.machine)},"
     yield f"    doc={quoted(form.doc)},"
     yield f"    initial={quoted(form.initial)},"

@@ -16,6 +16,7 @@ D = TypeVar("D")
 
 State: TypeAlias = Literal["DETACHED", "ACTIVATING", "REPLAYING", "ATTACHED", "ROLLED_BACK", "CLOSED"]
 Event: TypeAlias = m.ResumeRequested | m.ActivationDelivered | m.ReplayDelivered | m.TransportLost | m.Opened | m.SessionEnded | Cancelled
+Emitted: TypeAlias = m.RotateCredential | m.LeaseResumed | m.RefuseResume | m.DropTransport | m.CredentialsLost | m.LeaseDetached | m.FailClaim | m.EvictTransport | m.FinishTransport | m.ConfirmClaim
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +38,7 @@ class Bindings(Generic[D]):
     ConfirmClaim: Callable[[D, m.ReplayDelivered], tuple[m.ConfirmClaim, ...]]
 
 
-TABLE: Final = Table(
+TABLE: Final[Table[State, Event, Emitted]] = Table(
     name="attachment",
     doc="Binds at most one client transport to a session.",
     initial="DETACHED",

@@ -16,6 +16,7 @@ D = TypeVar("D")
 
 State: TypeAlias = Literal["OPEN", "CANCELLING", "RETAINED", "CLOSED"]
 Event: TypeAlias = m.EpochOpened | m.EpochEnded | m.RequestReleased | m.RequestOwed
+Emitted: TypeAlias = m.AdvanceEpoch | m.VoidOutput | m.EpochOpened | m.ResponseInterrupted | m.RequestAborted | m.AppendEvent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +35,7 @@ class Bindings(Generic[D]):
     AppendEvent: Callable[[D, m.RequestOwed], tuple[m.AppendEvent, ...]]
 
 
-TABLE: Final = Table(
+TABLE: Final[Table[State, Event, Emitted]] = Table(
     name="fence",
     doc="Keeps the stage requests of an interrupted epoch on the books until each is released.",
     initial="OPEN",

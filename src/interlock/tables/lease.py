@@ -16,6 +16,7 @@ D = TypeVar("D")
 
 State: TypeAlias = Literal["HELD", "GRACE", "CLOSED"]
 Event: TypeAlias = m.LeaseDetached | m.LeaseResumed | m.LeaseEnded | m.IdleDue | m.GraceExpired
+Emitted: TypeAlias = m.LeaseExpired
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +30,7 @@ class Bindings(Generic[D]):
     idle_left_s: Callable[[D, m.IdleDue], float]
 
 
-TABLE: Final = Table(
+TABLE: Final[Table[State, Event, Emitted]] = Table(
     name="lease",
     doc="How long a session may live while nobody is attached, or nobody speaks.",
     initial="HELD",

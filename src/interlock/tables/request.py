@@ -16,6 +16,7 @@ D = TypeVar("D")
 
 State: TypeAlias = Literal["RESERVED", "SUBMITTING", "RUNNING", "ABORTING", "OWED", "RELEASED"]
 Event: TypeAlias = m.RequestReserved | m.RequestAborted | m.RequestLost | m.RequestGone | m.WorkerAssigned | m.SubmitAccepted | m.SubmitRefused | m.RequestFinished | m.RequestFailed | m.AbortConfirmed | m.AbortFailed | Cancelled | m.ReserveOverdue | m.SubmitOverdue | m.AbortOverdue | m.RetryDue
+Emitted: TypeAlias = m.SeekWorker | m.ForgetRequest | m.RequestReleased | m.BooksChanged | m.StageFailed | m.ListenFailed | m.StageStarted | m.StageFinished | m.RequestOwed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +37,7 @@ class Bindings(Generic[D]):
     retry_after: Callable[[D, m.RequestLost | Cancelled | m.AbortFailed | m.AbortOverdue], float]
 
 
-TABLE: Final = Table(
+TABLE: Final[Table[State, Event, Emitted]] = Table(
     name="request",
     doc="One request at one stage: on the books, under one id, until the stage or the death of its worker releases it.",
     initial="RESERVED",

@@ -16,6 +16,7 @@ D = TypeVar("D")
 
 State: TypeAlias = Literal["REQUESTED", "GENERATING", "DRAINING", "COMPLETED", "CANCELLED", "FAILED"]
 Event: TypeAlias = m.ResponseRequested | m.ResponseInterrupted | m.StageStarted | m.StageFinished | m.StageFailed
+Emitted: TypeAlias = m.AppendEvent | m.RequestReserved | m.RequestAborted | m.FinishInput
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +32,7 @@ class Bindings(Generic[D]):
     FinishInput: Callable[[D, m.StageFinished], tuple[m.FinishInput, ...]]
 
 
-TABLE: Final = Table(
+TABLE: Final[Table[State, Event, Emitted]] = Table(
     name="response",
     doc="One answer of the model, from the turn that asked for it to its one terminal event.",
     initial="REQUESTED",

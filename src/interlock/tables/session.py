@@ -16,6 +16,7 @@ D = TypeVar("D")
 
 State: TypeAlias = Literal["OPENING", "OPEN", "CLOSING", "QUARANTINED", "CLOSED"]
 Event: TypeAlias = m.CloseRequested | m.InterruptRequested | m.CancelRequested | m.TurnHeard | m.ListenRequested | m.StageLost | m.StageGone | m.Prepared | m.PrepareFailed | m.EndRequested | Cancelled | m.CredentialsLost | m.LeaseExpired | m.BooksChanged | m.ListenFailed | m.CleanupOverdue
+Emitted: TypeAlias = m.LeaseEnded | m.EpochEnded | m.BooksChanged | m.Opened | m.ConfirmPrepared | m.ResponseRequested | m.RequestReserved | m.AppendEvent | m.RequestLost | m.RequestGone | m.RequestAborted | m.SessionEnded
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +47,7 @@ class Bindings(Generic[D]):
     SessionEnded: Callable[[D, m.BooksChanged | m.CleanupOverdue], tuple[m.SessionEnded, ...]]
 
 
-TABLE: Final = Table(
+TABLE: Final[Table[State, Event, Emitted]] = Table(
     name="session",
     doc="The life of a session, from its admission to its one terminal event.",
     initial="OPENING",

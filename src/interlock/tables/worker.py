@@ -16,6 +16,7 @@ D = TypeVar("D")
 
 State: TypeAlias = Literal["STARTING", "READY", "DRAINING", "LOST", "STOPPED"]
 Event: TypeAlias = m.WorkerWanted | m.StopRequested | m.WorkerReady | m.WorkerHeard | m.LinkLost | m.WorkerExited | Cancelled | m.StartOverdue | m.HeartbeatOverdue | m.WorkerSteady | m.StopOverdue | m.RestartDue
+Emitted: TypeAlias = m.AnnounceLost | m.KillWorker | m.AnnounceReady | m.AnnounceGone | m.StopWorker
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +39,7 @@ class Bindings(Generic[D]):
     restart_after: Callable[[D, Cancelled | m.StartOverdue | m.LinkLost | m.WorkerExited | m.HeartbeatOverdue | m.StopOverdue | m.RestartDue], float]
 
 
-TABLE: Final = Table(
+TABLE: Final[Table[State, Event, Emitted]] = Table(
     name="worker",
     doc="One stage worker: a process or a thread that owns a model. Only a returned wait says that it is gone.",
     initial="STARTING",
