@@ -28,7 +28,7 @@ FIRST_TRIES: Final = 4
 """How often a connection may be refused before it is closed."""
 
 FAREWELL_S: Final = 0.5
-"""How long a client that broke the protocol may take to hear so."""
+"""How long a client that closes, or broke the protocol, may take to hear our answer."""
 
 
 async def converse(host: Host, transport: WebSocketTransport) -> None:

@@ -65,18 +65,24 @@ class WebSocketTransport:
         self._deaf = False
         self._reading = False
         self._wake = trio.Event()
+        self._gone = trio.Event()
         self._pulse = Pulse(limits, trio.current_time())
         self._settle(events)
 
     # --- writing
 
     async def send(self, frames: Sequence[bytes]) -> None:
-        """Write whole text messages, in order, as one write. Raises :class:`TransportClosed`."""
+        """Write whole text messages, in order, as one write. Raises :class:`TransportClosed`.
+
+        While the connection is closing, that is said when it has closed: whoever hears it may abort, and would cut off
+        the goodbye that is on its way.
+        """
         self._refuse_if_over()
         try:
             for frame in frames:
                 self._protocol.send_text(frame)
         except InvalidState as error:
+            await self._gone.wait()
             raise TransportClosed(self.ended) from error
         await self.flush()
 
@@ -101,8 +107,8 @@ class WebSocketTransport:
         self._free(hard=True)
 
     async def farewell(self, within_s: float) -> None:
-        """Let a peer that broke the protocol read how, before somebody aborts; nothing for any other end."""
-        if self._protocol.parser_exc is not None and not self._freed:
+        """End a connection that the peer closes, or broke, in words, before somebody aborts it; never for long."""
+        if self._protocol.state is not OPEN and not self._protocol.reader.eof and not self._freed:
             with trio.move_on_after(within_s):
                 try:
                     await self._part(CloseCode.ENDED, "")
@@ -132,12 +138,14 @@ class WebSocketTransport:
 
     async def _write(self, writes: list[bytes]) -> None:
         self._refuse_if_over()
-        self._torn = True
-        if data := b"".join(writes):
-            await self._stream.send_all(data)
-        if writes and writes[-1] == SEND_EOF:
-            await self._stream.send_eof()
-        self._torn = False
+        try:
+            if data := b"".join(writes):
+                await self._stream.send_all(data)
+            if writes and writes[-1] == SEND_EOF:
+                await self._stream.send_eof()
+        except BaseException:
+            self._torn = True
+            raise
 
     # --- reading
 
