@@ -47,10 +47,13 @@ class StageModel(Protocol):
         """How many requests may be open at once; the loop refuses the next one."""
 
     def open(self, request: StageRequest) -> None:
-        """Take a slot for ``request``."""
+        """Take a slot for ``request``. Whatever it raises refuses the request; then nothing may be held of it."""
 
     def append(self, request_id: str, payload: bytes, now: float) -> None:
-        """Hand over input: PCM16 audio for a listening stage, UTF-8 text for a speaking one."""
+        """Hand over input: PCM16 audio for a listening stage, UTF-8 text for a speaking one.
+
+        Whatever this or ``finish`` raises fails the request, and no other.
+        """
 
     def finish(self, request_id: str, now: float) -> None:
         """No more input follows for this request; what it still makes ends with ``finished``.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from interlock.errors import LimitReached
 from interlock.workers.speech.decoder import Decoder
@@ -44,6 +44,8 @@ class Listening:
     taken: int = 0
     commits: deque[int] = field(default_factory=deque)
     backlog: deque[bytes | None] = field(default_factory=deque)
+    committed: bool = False
+    """Whether the turn that the backlog ends was ended by a commit; its transcript says so."""
 
     def __post_init__(self) -> None:
         self.turn = Turn(self.config)
@@ -108,6 +110,7 @@ class Listening:
         """Come to a commit. Speech too short to begin a turn by itself begins it now; silence gets an empty answer."""
         if rest := self._take(self.commits.popleft() - self.taken):
             (self.backlog if self.turn.speaking else self.pre_roll).append(rest)
+        self.committed = True
         outputs = [self._started()] if self.turn.candidate else []
         if outputs or self.turn.speaking:
             outputs.append(self._stopped())
@@ -144,7 +147,9 @@ class Listening:
         if chunk is not None:
             self.decoder.feed(chunk)
             return None
-        return self._output("transcript", self.taken, self.decoder.end().encode())
+        reason, self.committed = "commit" if self.committed else "", False
+        heard = self._output("transcript", self.taken, self.decoder.end().encode())
+        return replace(heard, reason=reason)
 
     @property
     def held_bytes(self) -> int:
