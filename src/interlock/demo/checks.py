@@ -99,7 +99,7 @@ def numbers_agree(evidence: Evidence) -> Verdict:
     got = [r.seq for r in evidence.heard if r.seq]
     lines = len({(r.client, r.connection) for r in evidence.received})
     ok = bool(owed) and got == owed and not evidence.duplicates
-    detail = f"{len(got)} events over {lines} connections, {len(freed)} voided" if ok else _difference(owed, got)
+    detail = f"{len(got)} events over {lines} connections, {len(freed)} voided unsent" if ok else _difference(owed, got)
     if evidence.duplicates:
         detail += f"; {evidence.duplicates} arrived twice"
     return Verdict("what arrived is what was sequenced and not voided: in order, each once", ok, detail)

@@ -105,7 +105,7 @@ async def _patiently(server: Server, tell: Tell) -> None:
     """Wait until it listens, and say every two seconds that it does not yet."""
     began = trio.current_time()
     while (waited := trio.current_time() - began) < START_S:
-        if waited:
+        if waited >= TELL_S:
             tell(f"the server loads its models ({waited:.0f} s)")
         with trio.move_on_after(TELL_S):
             await server.listen()
