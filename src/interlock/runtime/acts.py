@@ -87,9 +87,11 @@ def answer_claim(driver: Driver, effect: Answer) -> None:
             offer.waiter.fail(ClientError(effect.code))
 
 
-def prepared(driver: Driver, claim: int) -> m.Prepared:
-    """Return the event that opens the session and claims generation 1."""
-    return m.Prepared(claim, digest_of(driver.offers[claim].token))
+def prepared(driver: Driver, claim: int) -> None:
+    """Open the session and claim generation 1, unless whoever asked for it has been answered already."""
+    offer = driver.offers.get(claim)
+    if offer is not None:
+        driver.dispatch(m.Prepared(claim, digest_of(offer.token)))
 
 
 def start_delivery(driver: Driver) -> None:

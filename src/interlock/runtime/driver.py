@@ -67,6 +67,11 @@ class Driver:
         """The writer of the current claim, if it still has one."""
         return self.deliveries.get(self.value.generation)
 
+    @property
+    def is_quiet(self) -> bool:
+        """Whether the session has had its terminal event, and its last transport is closed."""
+        return self.ended.is_set() and not self.value.closing and not self.deliveries
+
     def speak(self, response_id: str, turn: str, stages: tuple[str, ...]) -> None:
         """Ask for a response to ``turn``; its text lies beside until the response has ended."""
         self.last_turn = turn

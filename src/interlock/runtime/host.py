@@ -25,6 +25,7 @@ from interlock.runtime.driver import Driver
 from interlock.runtime.ledger import limits_of, note, owed_by
 from interlock.runtime.perform import Failure, contain
 from interlock.runtime.ports import Fleet, Pipeline, Recorder, Reply, Transport
+from interlock.runtime.room import Room
 from interlock.runtime.silent import Silent
 from interlock.runtime.talk import Session
 from interlock.runtime.tombs import Tombs
@@ -60,7 +61,7 @@ class Host:
         self._thread = 0
         self._stopping = trio.Event()
         self._stopped = trio.Event()
-        self._emptied = trio.Event()
+        self.room = Room()
         self._readied = trio.Event()
 
     # --- what a caller may do
@@ -179,18 +180,15 @@ class Host:
         self.stop()
 
     async def _end_all(self, fleet_done: trio.Event) -> None:
+        """End every session, then the stages, all within ``shutdown_s``; what is not gone then is owed, and says so."""
         for driver in list(self.drivers.values()):
             driver.dispatch(m.EndRequested("server_shutdown"))
         with trio.move_on_after(self.settings.shutdown_s):
-            while self.drivers:
-                self._emptied = trio.Event()
-                await self._emptied.wait()
-        self.fleet.stop()
-        with trio.move_on_after(self.settings.shutdown_s):
+            await self.room.wait_for(lambda: all(driver.is_quiet for driver in self.drivers.values()))
+            self.fleet.stop()
             await fleet_done.wait()
-            while self.drivers:
-                self._emptied = trio.Event()
-                await self._emptied.wait()
+            await self.room.wait_for(lambda: not self.drivers)
+        self.fleet.stop()
 
     # --- what drivers need
 
@@ -252,8 +250,8 @@ class Host:
             self.tombs.bury(driver.session_id, driver.value.cells["session", None].data.reason, self.now())
         if state == "CLOSED" and not driver.value.closing and not driver.deliveries:
             driver.frames.clear()
-            if self.drivers.pop(driver.session_id, None) is not None:
-                self._emptied.set()
+            self.drivers.pop(driver.session_id, None)
+        self.room.changed()
 
     # --- what the fleet tells
 

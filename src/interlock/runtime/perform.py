@@ -74,7 +74,7 @@ async def prepare(driver: Driver, claim: int) -> None:
             with trio.move_on_after(driver.settings.prepare_s) as deadline:
                 await driver.host.pipeline.prepare(driver.config)
             if not deadline.cancelled_caught:
-                driver.dispatch(acts.prepared(driver, claim))
+                acts.prepared(driver, claim)
                 return
         except ClientError as error:
             outcome = m.PrepareFailed(error.code)

@@ -50,7 +50,8 @@ class Frames:
         """Return the frames after ``cursor``: at least one if there is any, else at most ``limit`` bytes."""
         found: list[bytes] = []
         size = 0
-        for frame in self._frames[max(cursor + 1 - self._first, 0) :]:
+        for index in range(max(cursor + 1 - self._first, 0), len(self._frames)):
+            frame = self._frames[index]
             if frame.data is not None:
                 if found and size + len(frame.data) > limit:
                     break
