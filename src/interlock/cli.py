@@ -1,4 +1,4 @@
-"""The command line: ``interlock check | tables | draw``, and whatever other modules bring along.
+"""The command line: ``interlock check | tables``, and whatever other modules bring along.
 
 Every command says what it did in one line, and what is wrong in one line each, with the remedy. It ends with 0 when
 all is well, 1 when something must be mended, and 2 when it could not do its work at all; never with a traceback for
@@ -25,7 +25,6 @@ CLEAN, FOUND, UNUSABLE = 0, 1, 2
 
 MACHINES = "machines"
 TABLES = "src/interlock/tables"
-DIAGRAMS = "diagrams"
 
 Run: TypeAlias = Callable[[argparse.Namespace], int]
 
@@ -38,6 +37,7 @@ class Command(NamedTuple):
 
 
 COMMANDS: dict[str, Command] = {
+    "draw": Command("interlock.draw.command", "draw machine files, and how machines talk to each other"),
     "serve": Command("interlock.serve", "serve spoken sessions on one port"),
     "demo": Command("interlock.demo", "speak, interrupt, drop the line, resume, take over; and verify all of it"),
 }
@@ -87,23 +87,6 @@ def tables(args: argparse.Namespace) -> int:
     if args.check:
         return _compared(differences(out, files, gone), out, "tables")
     return _written(write(out, files, MARK, gone), out)
-
-
-def draw(args: argparse.Namespace) -> int:
-    """Draw the machines, or compare the drawings with the committed ones."""
-    from interlock.draw.dot import MARK
-    from interlock.draw.files import left_over_drawings, outdated, save
-    from interlock.spec.build import built
-    from interlock.spec.generated import origins
-
-    blueprint = _checked(args.paths)
-    if blueprint is None:
-        return FOUND
-    out, drawn = Path(args.out), built(blueprint)
-    gone = left_over_drawings(out, drawn, origins(MARK, blueprint.labels, args.paths))
-    if args.check:
-        return _compared(outdated(out, drawn, gone), out, "draw")
-    return _written(save(out, drawn, gone), out)
 
 
 def _destination(args: argparse.Namespace) -> tuple[Path, str]:
@@ -169,12 +152,6 @@ __init__.py. Commit what it writes and never edit it; in CI, --check says which 
   interlock tables flows --out src/shop/tables --package shop.tables      yours
 """
 
-DRAW = """\
-Checks machine files and draws each as DOT and SVG. --check compares the DOT byte for byte, and the hash that the SVG
-carries; it needs no Graphviz, and does not mind which version drew the SVG. Drawing needs the extra: pip install
-'interlock[diagrams]'.
-"""
-
 
 def _parser(given: list[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
@@ -187,10 +164,7 @@ def _parser(given: list[str]) -> argparse.ArgumentParser:
     generating = _own(subparsers.add_parser, "tables", "generate typed Python from machine files", TABLES_HELP, tables)
     generating.add_argument("--out", metavar="DIR", help=f"folder of the generated modules (default: {TABLES})")
     generating.add_argument("--package", metavar="NAME", help="dotted name by which Python imports that folder")
-    drawing = _own(subparsers.add_parser, "draw", "draw machine files as DOT and SVG", DRAW, draw)
-    drawing.add_argument("--out", metavar="DIR", default=DIAGRAMS, help=f"folder of the drawings (default: {DIAGRAMS})")
-    for generator in (generating, drawing):
-        generator.add_argument("--check", action="store_true", help="write nothing; say what is not up to date")
+    generating.add_argument("--check", action="store_true", help="write nothing; say what is not up to date")
     for name, command in COMMANDS.items():
         _foreign(subparsers.add_parser(name, help=command.summary, description=command.summary), name, command, given)
     return parser

@@ -77,7 +77,7 @@ def test_shapes_tell_the_kinds_apart() -> None:
 
 def test_the_text_says_how_it_is_made_and_from_which_hash() -> None:
     assert dot(DOOR).splitlines()[:3] == [
-        f"{MARK}house/door.toml; never edited.",
+        f"// {MARK}house/door.toml; never edited.",
         f"// sha256: {DOOR.sha256}",
         'digraph "door" {',
     ]
@@ -116,7 +116,7 @@ def odd(text: str) -> Table:
 @pytest.mark.parametrize("text", NASTY)
 def test_no_name_breaks_out_of_its_quotes(text: str) -> None:
     lines = dot(odd(text)).splitlines()
-    assert lines[0].startswith(MARK)
+    assert lines[0].startswith(f"// {MARK}")
     assert lines[2].startswith("digraph ")
     assert lines[-1] == "}"
     for line in lines[3:-1]:

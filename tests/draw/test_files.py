@@ -7,14 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from interlock.draw.dot import MARK
-from interlock.draw.files import left_over_drawings, outdated, save
-from interlock.spec.build import built
-from interlock.spec.check import checked
+from interlock.draw.dot import dot
+from interlock.draw.files import Drawing, left_over_drawings, outdated, save
+from interlock.draw.ink import MARK
+from interlock.draw.mermaid import mermaid
+from interlock.machine import Table
 from interlock.tables import TABLES
 
-ROOT = Path(__file__).parents[2]
-LEASE = {"lease": TABLES["lease"]}
+
+def drawing(table: Table) -> Drawing:
+    return Drawing(table.name, dot(table), mermaid(table))
+
+
+LEASE = [drawing(TABLES["lease"])]
 
 
 @pytest.fixture
@@ -23,21 +28,17 @@ def drawn(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_committed_drawings_show_the_committed_machines(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-    assert outdated(ROOT / "diagrams", built(checked(["machines"]))) == []
-
-
 def test_saving_tells_what_changed_and_then_nothing_does(tmp_path: Path) -> None:
-    assert save(tmp_path, LEASE) == [str(tmp_path / "lease.dot"), str(tmp_path / "lease.svg")]
+    assert save(tmp_path, LEASE) == [str(tmp_path / f"lease.{suffix}") for suffix in ("dot", "mmd", "svg")]
     assert save(tmp_path, LEASE) == []
     assert outdated(tmp_path, LEASE) == []
 
 
 def test_a_changed_table_makes_both_files_stale(drawn: Path) -> None:
-    changed = {"lease": replace(TABLES["lease"], doc="Another.", sha256="0")}
+    changed = [drawing(replace(TABLES["lease"], doc="Another.", sha256="0"))]
     assert outdated(drawn, changed) == [
         f"{drawn / 'lease.dot'}: line 2 is not what the machines say",
+        f"{drawn / 'lease.mmd'}: line 2 is not what the machines say",
         f"{drawn / 'lease.svg'}: was drawn from another lease.dot",
     ]
 
@@ -58,11 +59,11 @@ def test_a_missing_svg_is_named_and_drawn_again(drawn: Path) -> None:
 
 
 def test_drawings_of_a_machine_that_is_gone_are_named_then_removed(drawn: Path) -> None:
-    fence = {"fence": TABLES["fence"]}
+    fence = [drawing(TABLES["fence"])]
     gone = left_over_drawings(drawn, fence, [f"{MARK}machines/"])
-    assert gone == [drawn / "lease.dot", drawn / "lease.svg"]
+    assert gone == [drawn / f"lease.{suffix}" for suffix in ("dot", "mmd", "svg")]
     assert left_over_drawings(drawn, fence, [f"{MARK}flows/"]) == []
     save(drawn, fence)
-    assert outdated(drawn, fence, gone) == [f"{path}: is left over from a machine that is gone" for path in gone]
-    assert save(drawn, fence, gone) == [f"{path} (removed)" for path in gone]
-    assert sorted(path.name for path in drawn.iterdir()) == ["fence.dot", "fence.svg"]
+    assert outdated(drawn, fence, gone=gone) == [f"{path}: is left over from a machine that is gone" for path in gone]
+    assert save(drawn, fence, gone=gone) == [f"{path} (removed)" for path in gone]
+    assert sorted(path.name for path in drawn.iterdir()) == ["fence.dot", "fence.mmd", "fence.svg"]

@@ -1,51 +1,89 @@
-"""Drawings on the disk: a ``.dot`` compared byte for byte, and an ``.svg`` that says which one it was made from."""
+"""Drawings on the disk: text compared byte for byte, and an ``.svg`` that says which ``.dot`` it was made from."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
-from interlock.draw import dot, svg
-from interlock.machine import Table
+from interlock.draw import svg
+from interlock.draw.ink import MARK
+from interlock.spec.finding import Unusable
 from interlock.spec.generated import differences, left_over, text_of, write
 
+SUFFIXES = {"dot": ".dot", "svg": ".svg", "mermaid": ".mmd", "png": ".png", "pdf": ".pdf"}
+"""The forms of a drawing, and how their files end."""
 
-def save(folder: Path, tables: Mapping[str, Table], gone: Sequence[Path] = ()) -> list[str]:
-    """Draw ``tables`` into ``folder`` and remove what is ``gone``; return the paths that changed.
+COMMITTED = ("dot", "svg", "mermaid")
+"""The forms that can be compared, and so are kept beside the machines."""
+
+
+class Drawing(NamedTuple):
+    """One drawing: the name of its files, and its two texts. Pictures are made from the DOT."""
+
+    name: str
+    dot: str
+    mermaid: str
+
+
+def save(
+    folder: Path, drawings: Iterable[Drawing], forms: Sequence[str] = COMMITTED, gone: Sequence[Path] = ()
+) -> list[str]:
+    """Write ``drawings`` into ``folder`` and remove what is ``gone``; return the paths that changed.
 
     An SVG that was made from the same DOT stays, whichever Graphviz made it. Raises
-    :class:`interlock.draw.svg.NoGraphviz` where the extra ``diagrams`` is missing.
+    :class:`interlock.draw.svg.NoGraphviz` before anything is written where a picture needs the extra ``diagrams``
+    and it is missing.
     """
-    dots = _dots(tables)
-    drawn = {_svg(name): svg.svg(text) for name, text in dots.items() if _stale(folder, name, text)}
-    changed = write(folder, dots, dot.MARK)
-    return [*changed, *write(folder, drawn, svg.MARK, gone)]
+    kept = list(drawings)
+    due = [one for one in kept if "svg" in forms and _stale(folder, one)]
+    drawn = {f"{one.name}.svg": svg.svg(one.dot) for one in due}
+    pictures = {f"{one.name}.{form}": svg.render(one.dot, form) for one in kept for form in forms if form in _PICTURES}
+    changed = write(folder, _texts(kept, forms), MARK)
+    changed += write(folder, drawn, svg.MARK, gone)
+    return changed + [_put(folder / name, picture) for name, picture in pictures.items()]
 
 
-def outdated(folder: Path, tables: Mapping[str, Table], gone: Sequence[Path] = ()) -> list[str]:
-    """Return one sentence for each drawing in ``folder`` that does not show its table. Needs no Graphviz."""
-    dots = _dots(tables)
-    stale = [f"{folder / _svg(name)}: {_fault(folder, name)}" for name in dots if _stale(folder, name, dots[name])]
-    return [*differences(folder, dots, gone), *stale]
+def outdated(
+    folder: Path, drawings: Iterable[Drawing], forms: Sequence[str] = COMMITTED, gone: Sequence[Path] = ()
+) -> list[str]:
+    """Return one sentence for each drawing in ``folder`` that does not show its machine. Needs no Graphviz."""
+    kept = list(drawings)
+    stale = [one.name for one in kept if "svg" in forms and _stale(folder, one)]
+    return [*differences(folder, _texts(kept, forms), gone), *(_fault(folder / f"{name}.svg") for name in stale)]
 
 
-def left_over_drawings(folder: Path, tables: Mapping[str, Table], marks: Iterable[str]) -> list[Path]:
-    """Return the drawings of machines that are gone: each ``.dot`` that says so, and the ``.svg`` beside it."""
-    dots = left_over(folder, _dots(tables), marks, ".dot")
-    return [path for name in dots for path in (name, name.with_suffix(".svg")) if path.exists()]
+def left_over_drawings(folder: Path, drawings: Iterable[Drawing], marks: Iterable[str]) -> list[Path]:
+    """Return the drawings of machines that are gone: each text that says so, and the ``.svg`` beside a ``.dot``."""
+    names, marks = {one.name for one in drawings}, list(marks)
+    dots = left_over(folder, {f"{name}.dot" for name in names}, marks, ".dot")
+    pictures = [path.with_suffix(".svg") for path in dots if path.with_suffix(".svg").exists()]
+    return sorted([*dots, *pictures, *left_over(folder, {f"{name}.mmd" for name in names}, marks, ".mmd")])
 
 
-def _fault(folder: Path, name: str) -> str:
-    return "is missing" if text_of(folder / _svg(name)) is None else f"was drawn from another {name}"
+_PICTURES = ("png", "pdf")
 
 
-def _dots(tables: Mapping[str, Table]) -> dict[str, str]:
-    return {f"{name}.dot": dot.dot(table) for name, table in tables.items()}
+def _texts(drawings: Iterable[Drawing], forms: Sequence[str]) -> dict[str, str]:
+    texts: dict[str, str] = {}
+    for one in drawings:
+        texts |= {f"{one.name}.dot": one.dot} if "dot" in forms else {}
+        texts |= {f"{one.name}.mmd": one.mermaid} if "mermaid" in forms else {}
+    return texts
 
 
-def _svg(name: str) -> str:
-    return f"{name.removesuffix('.dot')}.svg"
+def _put(path: Path, picture: bytes) -> str:
+    try:
+        path.write_bytes(picture)
+    except OSError as wrong:
+        raise Unusable(f"{path}: cannot be written: {wrong.strerror}") from None
+    return str(path)
 
 
-def _stale(folder: Path, name: str, text: str) -> bool:
-    return svg.drawn_from(text_of(folder / _svg(name)) or "") != svg.digest(text)
+def _fault(path: Path) -> str:
+    what = "is missing" if text_of(path) is None else f"was drawn from another {path.stem}.dot"
+    return f"{path}: {what}"
+
+
+def _stale(folder: Path, drawing: Drawing) -> bool:
+    return svg.drawn_from(text_of(folder / f"{drawing.name}.svg") or "") != svg.digest(drawing.dot)

@@ -27,13 +27,15 @@ def svg(dot: str) -> str:
 
 
 def render(dot: str, form: str) -> bytes:
-    """Return the picture of a DOT text as ``svg`` or ``png``."""
+    """Return the picture of a DOT text as ``svg``, ``png`` or ``pdf``. A PNG has room for a sharp print."""
     try:
         import pygraphviz
     except ImportError:
-        raise NoGraphviz("drawing needs Graphviz: pip install 'interlock[diagrams]'") from None
+        raise NoGraphviz(
+            f"drawing {form} needs Graphviz: pip install 'interlock[diagrams]'; dot and mermaid do not"
+        ) from None
     try:
-        picture = pygraphviz.AGraph(string=dot).draw(format=form, prog="dot")
+        picture = pygraphviz.AGraph(string=dot).draw(format=form, prog="dot", args="-Gdpi=144" if form == "png" else "")
     except (OSError, ValueError) as wrong:
         raise NoGraphviz(f"Graphviz could not draw: {wrong}") from wrong
     return bytes(picture)
