@@ -88,6 +88,11 @@ def _transcript(driver: Driver, output: Output) -> None:
     """A whole turn was heard: the client reads it, and an answer is due."""
     _release_turn(driver, output)
     text = output.payload.decode("utf-8", "replace")
+    if not text and output.reason == "commit":
+        driver.tell(
+            "error", LifecycleFacts(code="input_audio_buffer_empty", message="nothing was said since the last turn")
+        )
+        return
     driver.tell("conversation.item.input_audio_transcription.completed", _facts(driver, output, text))
     driver.host.answer(driver, text)
 
