@@ -19,6 +19,9 @@ from interlock.workers.stage import StageOutput, StageRequest
 RELEASE = threading.Event()
 """Lets everything go on that hangs in this process."""
 
+HANGS = threading.Event()
+"""Is set once something hangs in this process."""
+
 
 class Blamed(RuntimeError):
     """An exception that says whose fault it is."""
@@ -81,6 +84,7 @@ class Counting:
         if request is None:
             return
         if method in _listed(request, "hangs"):
+            HANGS.set()
             RELEASE.wait()
         raised = self.raised.get((method, request_id), 0)
         if method in _listed(request, "raises") and raised < request.params.get("count", 1_000):
@@ -125,5 +129,6 @@ def impossible() -> Counting:
 
 def endless() -> Counting:
     """Load for ever."""
+    HANGS.set()
     RELEASE.wait()
     return counting()

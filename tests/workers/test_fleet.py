@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 from collections.abc import Iterator
 from typing import Literal
 
@@ -36,11 +37,18 @@ def carrier(request: pytest.FixtureRequest) -> Iterator[CarrierName]:
 class Running:
     """A fleet of one stage that runs in a test's nursery."""
 
-    def __init__(self, nursery: trio.Nursery, carrier: CarrierName, factory: str = "counting", **args: object) -> None:
+    def __init__(
+        self,
+        nursery: trio.Nursery,
+        carrier: CarrierName,
+        factory: str = "counting",
+        settings: WorkerSettings = QUICK,
+        **args: object,
+    ) -> None:
         self.sink = Recorder()
         self.ended = trio.Event()
         spec = StageSpec("think", f"tests.workers.models:{factory}", args, carrier)
-        self.fleet = StageFleet([spec], QUICK)
+        self.fleet = StageFleet([spec], settings)
         self.scope = trio.CancelScope()
         self.cancelled = False
         nursery.start_soon(self._run)
@@ -241,6 +249,46 @@ async def test_a_cancel_of_run_ends_every_worker_and_propagates(
     assert running.sink.told[-1:] == [("gone", "think", 1)] or (moment == "at once" and running.sink.told == [])
 
 
+async def test_a_cancel_before_anything_has_begun_starts_nothing(carrier: CarrierName) -> None:
+    fleet, sink = StageFleet([StageSpec("think", "tests.workers.models:counting", carrier=carrier)], QUICK), Recorder()
+    with trio.CancelScope() as scope:
+        scope.cancel()
+        await fleet.run(sink)
+    assert scope.cancelled_caught
+    assert (sink.told, fleet.state("think")) == ([], "STOPPED")
+
+
+async def test_a_cancel_as_it_begins_ends_what_has_begun_and_begins_nothing_more() -> None:
+    """Whichever of three tasks comes first, and that is chance."""
+    for _ in range(20):
+        fleet, scope = (
+            StageFleet([StageSpec("think", "tests.workers.models:counting", carrier="thread")], QUICK),
+            trio.CancelScope(),
+        )
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(_run_in, scope, fleet)
+            nursery.start_soon(_cancel, scope)
+        assert (scope.cancelled_caught, fleet.state("think")) == (True, "STOPPED")
+
+
+async def _run_in(scope: trio.CancelScope, fleet: StageFleet) -> None:
+    with scope:
+        await fleet.run(Recorder())
+
+
+async def _cancel(scope: trio.CancelScope) -> None:
+    scope.cancel()
+
+
+async def test_a_cancel_between_two_incarnations_is_the_end(nursery: trio.Nursery, carrier: CarrierName) -> None:
+    running = Running(nursery, carrier, "impossible", settings=QUICK.model_copy(update={"restart_s": 30.0}))
+    await running.sink.until_told(("gone", "think", 1))
+    assert (running.fleet.state("think"), running.fleet.owed()) == ("LOST", [])
+    running.scope.cancel()
+    await running.ended.wait()
+    assert running.fleet.state("think") == "STOPPED"
+
+
 async def test_a_fleet_that_was_stopped_before_it_ran_starts_nothing(carrier: CarrierName) -> None:
     fleet = StageFleet([StageSpec("think", "tests.workers.models:counting", carrier=carrier)], QUICK)
     fleet.stop()
@@ -271,3 +319,6 @@ async def test_a_defect_of_the_host_is_loud_and_leaves_no_worker(carrier: Carrie
     fleet = StageFleet([StageSpec("think", "tests.workers.models:counting", carrier=carrier)], QUICK)
     with pytest.RaisesGroup(ZeroDivisionError, flatten_subgroups=True):
         await fleet.run(Faulty())
+    for thread in threading.enumerate():
+        if thread.name == "interlock worker think":
+            await trio.to_thread.run_sync(thread.join)

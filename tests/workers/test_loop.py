@@ -135,6 +135,7 @@ def test_what_step_raises_in_nobodys_name_fails_all_and_the_loop_goes_on(bench: 
 def test_a_failure_is_told_once_and_the_id_is_held_until_it_is_freed(bench: Bench) -> None:
     bench.do(Submit("r1", 1, {"raises": ["append", "close"], "count": 1}), Append("r1", b""))
     assert bench.loop.known == {"r1"}
+    bench.model.made = [StageOutput("r1", "text", b"late")]
     assert bench.do(Append("r1", b"abc"), Finish("r1")) == [Consumed("r1", 3)]
     assert bench.do(Abort(["r1"])) == [Aborted("r1")]
 

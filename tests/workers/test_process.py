@@ -16,7 +16,7 @@ from interlock.runtime.ports import Accepted
 from interlock.workers.core import StageSpec, WorkerSettings
 from interlock.workers.fleet import StageFleet
 from interlock.workers.link import CarrierLink
-from interlock.workers.process import ProcessCarrier
+from interlock.workers.process import Outbox, ProcessCarrier
 from interlock.workers.protocol import VERSION, Hello, Ready, encode
 from tests.workers.recorder import Recorder
 
@@ -117,6 +117,36 @@ async def test_a_cancel_while_a_write_blocks_kills_the_worker_rather_than_cut_th
     await _ended(pid)
 
 
+class Trickle(trio.abc.SendStream):
+    """A pipe that takes ten bytes at a time, and can be cancelled between them."""
+
+    def __init__(self) -> None:
+        self.taken = bytearray()
+        self.begun = trio.Event()
+
+    async def send_all(self, data: bytes | bytearray | memoryview) -> None:
+        for start in range(0, len(data), 10):
+            await trio.lowlevel.checkpoint()
+            self.taken += data[start : start + 10]
+            self.begun.set()
+
+    async def wait_send_all_might_not_block(self) -> None:
+        raise NotImplementedError
+
+    async def aclose(self) -> None:
+        raise NotImplementedError
+
+
+async def test_a_frame_that_is_being_written_is_written_whole_whatever_is_cancelled() -> None:
+    outbox, pipe = Outbox(1_000), Trickle()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(outbox.write_to, pipe)
+        outbox.put(bytes(200))
+        await pipe.begun.wait()
+        nursery.cancel_scope.cancel()
+    assert pipe.taken == bytes(200)
+
+
 async def test_a_worker_leaves_nothing_that_its_model_has_started(tmp_path: Path) -> None:
     fleet, sink = _fleet(factory="breeding", path=str(tmp_path / "pid")), Recorder()
     async with trio.open_nursery() as nursery:
@@ -166,6 +196,43 @@ async def test_a_worker_that_does_not_speak_the_protocol_is_killed(
     fleet, sink = _fleet(ONCE), Recorder()
     await fleet.run(sink)
     assert sink.log == [("lost", "think", 1), ("gone", "think", 1)]
+
+
+VERBOSE = f"""
+import fcntl, os
+from interlock.runtime.ports import Accepted
+from interlock.workers.protocol import encode
+fcntl.fcntl(1, 1031, 1 << 20)  # F_SETPIPE_SZ: all that follows has room in the pipe at once
+said = b"".join(encode(Accepted(f"r{{number}}")) for number in range(12_000))
+os.write(1, {HELLO + READY!r})
+assert os.write(1, said) == len(said)
+"""
+
+
+class Busy(Recorder):
+    """A host that looks away from the moment its worker is ready until that has ended."""
+
+    fleet: StageFleet
+
+    def worker_ready(self, stage: str, incarnation: int) -> None:
+        super().worker_ready(stage, incarnation)
+        link = self.fleet.link(stage)
+        assert link is not None
+        assert isinstance(link.carrier, ProcessCarrier)
+        os.waitid(os.P_PID, link.carrier.pid or 0, os.WEXITED | os.WNOWAIT)
+
+
+async def test_the_last_words_of_a_worker_are_told_before_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ProcessCarrier, "_command", lambda _: [sys.executable, "-c", VERBOSE])
+    sink = Busy()
+    sink.fleet = _fleet(ONCE)
+    await sink.fleet.run(sink)
+    assert sink.log == [
+        ("ready", "think", 1),
+        *(Accepted(f"r{number}") for number in range(12_000)),
+        ("lost", "think", 1),
+        ("gone", "think", 1),
+    ]
 
 
 class Silent:

@@ -10,10 +10,11 @@ import trio
 import trio.testing
 
 from interlock.runtime.ports import Accepted, Output
-from interlock.workers.core import StageSpec, WorkerSettings
+from interlock.workers.core import Ears, StageSpec, WorkerSettings
 from interlock.workers.fleet import StageFleet
 from interlock.workers.link import CarrierLink
-from tests.workers.models import MADE, RELEASE, counting
+from interlock.workers.protocol import Order
+from tests.workers.models import HANGS, MADE, RELEASE, counting, endless
 from tests.workers.recorder import Recorder
 
 QUICK = WorkerSettings(stop_s=0.2, heartbeat_s=0.2, restart_s=0.01, outbox_bytes=100_000)
@@ -22,6 +23,7 @@ QUICK = WorkerSettings(stop_s=0.2, heartbeat_s=0.2, restart_s=0.01, outbox_bytes
 @pytest.fixture(autouse=True)
 def release() -> Iterator[None]:
     RELEASE.clear()
+    HANGS.clear()
     MADE.clear()
     yield
     RELEASE.set()
@@ -44,6 +46,19 @@ async def _ready(fleet: StageFleet, sink: Recorder, incarnation: int = 1) -> Car
     return link
 
 
+class Untouched:
+    """A carrier that nobody may hand anything to."""
+
+    async def run(self, ears: Ears) -> None:
+        raise AssertionError(ears)
+
+    def send(self, order: Order) -> None:
+        raise AssertionError(order)
+
+    def kill(self) -> None:
+        raise AssertionError
+
+
 @pytest.mark.real_clock
 async def test_a_hung_thread_stays_lost_until_it_ends_and_only_then_is_replaced(
     nursery: trio.Nursery, caplog: pytest.LogCaptureFixture
@@ -57,6 +72,9 @@ async def test_a_hung_thread_stays_lost_until_it_ends_and_only_then_is_replaced(
     assert fleet.owed() == [{"stage": "think", "state": "LOST", "incarnation": 1}]
     assert "worker thread think cannot be killed" in caplog.text
     assert ("gone", "think", 1) not in sink.told
+    link.carrier = Untouched()
+    link.submit("r2", 1, {})
+    link.abort(["r1"])
     RELEASE.set()
     await sink.until_told(("ready", "think", 2))
     assert sink.told[1:] == [("lost", "think", 1), ("gone", "think", 1), ("ready", "think", 2)]
@@ -70,6 +88,7 @@ async def test_a_cancel_waits_for_a_hung_thread_only_so_long_and_goes_on_owing_i
         nursery.start_soon(fleet.run, sink)
         link = await _ready(fleet, sink)
         link.submit("r1", 1, {"hangs": ["open"]})
+        await trio.to_thread.run_sync(HANGS.wait)
         nursery.cancel_scope.cancel()
     assert fleet.owed() == [{"stage": "think", "state": "LOST", "incarnation": 1}]
     assert sink.told == [("ready", "think", 1), ("lost", "think", 1)]
@@ -88,6 +107,7 @@ def test_a_thread_that_outlives_trio_itself_ends_in_silence() -> None:
             nursery.start_soon(fleet.run, sink)
             link = await _ready(fleet, sink)
             link.submit("r1", 1, {"hangs": ["open"]})
+            await trio.to_thread.run_sync(HANGS.wait)
             nursery.cancel_scope.cancel()
 
     trio.run(main)
@@ -95,6 +115,20 @@ def test_a_thread_that_outlives_trio_itself_ends_in_silence() -> None:
     RELEASE.set()
     thread.join()
     assert MADE[0].held() == {"slots": 0, "bytes": 0}
+
+
+@pytest.mark.real_clock
+async def test_a_thread_that_was_given_up_while_it_loaded_ends_when_it_has() -> None:
+    spec = StageSpec("think", endless, carrier="thread")
+    fleet, sink = StageFleet([spec], QUICK), Recorder()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(fleet.run, sink)
+        await trio.to_thread.run_sync(HANGS.wait)
+        nursery.cancel_scope.cancel()
+    assert sink.told == [("lost", "think", 1)]
+    RELEASE.set()
+    for thread in _threads():
+        await trio.to_thread.run_sync(thread.join)
 
 
 @pytest.mark.real_clock

@@ -67,6 +67,7 @@ class StageFleet:
 
     async def run(self, sink: FleetSink) -> None:
         """Keep one worker for each stage until :meth:`stop`; return when all are gone, or have failed too often."""
+        await trio.lowlevel.checkpoint_if_cancelled()
         self._sink = sink
         shield = trio.CancelScope(shield=True)
         cancelled: trio.Cancelled | None = None

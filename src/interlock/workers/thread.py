@@ -33,7 +33,6 @@ class ThreadCarrier:
         self._settings = settings
         self._orders: queue.SimpleQueue[Order] = queue.SimpleQueue()
         self._owed_bytes = 0
-        self._doomed = threading.Event()
         self._loop: StageLoop | None = None
         self._ears: Ears | None = None
 
@@ -69,7 +68,7 @@ class ThreadCarrier:
         self._doom()
 
     def _doom(self) -> None:
-        self._doomed.set()
+        """End the loop, and wake it; if it has not begun, the stop is the first order that it will find."""
         if self._loop is not None:
             self._loop.end()
         self._orders.put(Stop())
@@ -97,8 +96,6 @@ class ThreadCarrier:
     def _serve(self, host: Host) -> None:
         model = make_model(self._spec)
         self._loop = StageLoop(model, host.send, self._settings.beat_s)
-        if self._doomed.is_set():
-            self._loop.end()
         serve(self._loop, self._read, time.monotonic)
 
     def _read(self, wait_s: float) -> Order | None:
