@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -207,3 +208,25 @@ def test_checking_machines_imports_neither_trio_nor_torch(given: list[str]) -> N
     )
     assert done.stdout.splitlines()[-1] == "[]"
     assert done.stderr == ""
+
+
+def test_findings_for_programs_and_for_pull_requests(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    edit(project / "machines/door.toml", 'guard = "is_known", to = "OPENING"', 'guard = "is_known", to = "OPNING"')
+    assert main(["check", "--format", "json"]) == FOUND
+    (finding,) = json.loads(capsys.readouterr().out)["findings"]
+    assert (finding["file"], finding["rule"]) == ("machines/door.toml", "unknown-state")
+    assert main(["check", "--format", "github"]) == FOUND
+    first = capsys.readouterr().out.splitlines()[0]
+    place = f"file=machines/door.toml,line={finding['line']},title=unknown-state"
+    assert first == f"::error {place}::{finding['message']}"
+    edit(project / "machines/door.toml", "OPNING", "OPENING")
+    assert main(["check", "--format", "json"]) == CLEAN
+    assert json.loads(capsys.readouterr().out) == {"findings": [], "machines": 2, "states": 7, "rows": 28}
+
+
+def test_the_rules_are_listed_without_reading_a_file(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "--rules", "nowhere"]) == CLEAN
+    text = capsys.readouterr().out
+    assert "dead-row\n  Two rows cannot both fire" in text
+    assert main(["check", "--rules", "--format", "json"]) == CLEAN
+    assert {"name", "reason", "bad", "good"} == set(json.loads(capsys.readouterr().out)[0])

@@ -63,14 +63,20 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def check(args: argparse.Namespace) -> int:
-    """Run the static rules over the machines."""
-    blueprint = _checked(args.paths)
-    if blueprint is None:
+    """Run the static rules over the machines, or say what they are."""
+    from interlock.spec.check import checked
+    from interlock.spec.finding import Faulty
+    from interlock.spec.report import listed_rules, report
+
+    if args.rules:
+        print(listed_rules(args.format))
+        return CLEAN
+    try:
+        print(report((), checked(args.paths), args.format))
+        return CLEAN
+    except Faulty as wrong:
+        print(report(wrong.findings, None, args.format))
         return FOUND
-    states = sum(len(plan.form.state) for plan in blueprint.plans)
-    rows = sum(len(plan.rows) for plan in blueprint.plans)
-    print(f"{_count(len(blueprint.plans), 'machine')}, {_count(states, 'state')}, {_count(rows, 'row')}: no findings")
-    return CLEAN
 
 
 def tables(args: argparse.Namespace) -> int:
@@ -107,13 +113,12 @@ def _checked(paths: list[str]) -> Blueprint | None:
     """Read and check machines; print the findings, and return none if there are any."""
     from interlock.spec.check import checked
     from interlock.spec.finding import Faulty
+    from interlock.spec.report import report
 
     try:
         return checked(paths)
     except Faulty as wrong:
-        for finding in wrong.findings:
-            print(finding)
-        print(_count(len(wrong.findings), "finding"))
+        print(report(wrong.findings, None, "text"))
         return None
 
 
@@ -141,7 +146,7 @@ def _count(number: int, noun: str) -> str:
 CHECK = """\
 Runs the static rules over machine files. Each finding is one line: file, line, [rule], what is wrong, and what mends
 it. Name the folder, not one file of it: machines send each other messages, and some rules need to see all of them.
-docs/machines.md has the format and every rule.
+--rules says what each rule asks for, why, and an example; docs/machines.md has the format.
 """
 
 TABLES_HELP = """\
@@ -160,7 +165,9 @@ def _parser(given: list[str]) -> argparse.ArgumentParser:
         epilog="Exit codes: 0 all is well, 1 something must be mended, 2 the command could not do its work.",
     )
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    _own(subparsers.add_parser, "check", "run the static rules over machine files", CHECK, check)
+    checking = _own(subparsers.add_parser, "check", "run the static rules over machine files", CHECK, check)
+    checking.add_argument("--format", choices=["text", "json", "github"], default="text", help="how findings are said")
+    checking.add_argument("--rules", action="store_true", help="read no file; list the rules, each with an example")
     generating = _own(subparsers.add_parser, "tables", "generate typed Python from machine files", TABLES_HELP, tables)
     generating.add_argument("--out", metavar="DIR", help=f"folder of the generated modules (default: {TABLES})")
     generating.add_argument("--package", metavar="NAME", help="dotted name by which Python imports that folder")

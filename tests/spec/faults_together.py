@@ -143,4 +143,28 @@ TOGETHER_FAULTS = [
         'created_by = "BellRung"\nper        = "ring_id"\n',
         file="bell",
     ),
+    Fault(
+        "deadline",
+        "`StartMotor` ends with `MotorDon`, which nobody takes; did you mean `MotorDone`?",
+        'ends   = "MotorDone"',
+        'ends   = "MotorDon"',
+        "ends ",
+        'ends   = "MotorReplied"',
+    ),
+    Fault(
+        "deadline",
+        "`StartMotor` ends with `PlaySound`, which is an effect",
+        'ends   = "MotorDone"',
+        'ends   = "PlaySound"',
+        "ends ",
+        'ends   = "DoorRemoved"',
+    ),
+    Fault(
+        "doubled",
+        "`DoorRemoved` is listed under host twice",
+        'host    = ["DoorRemoved"]',
+        'host    = ["DoorRemoved", "DoorRemoved"]',
+        "host ",
+        'host = ["DoorRemoved"]',
+    ),
 ]

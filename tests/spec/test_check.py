@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from interlock.spec.check import ALONE, TOGETHER
 from interlock.spec.finding import Finding
 from tests.spec.faults import FAULTS as ALONE_FAULTS
 from tests.spec.faults import Fault
 from tests.spec.faults_together import TOGETHER_FAULTS
-from tests.spec.house import BELL, DOOR, found, house
+from tests.spec.house import BELL, DOOR, found
 
 FAULTS = [*ALONE_FAULTS, *TOGETHER_FAULTS]
 CASES = [pytest.param(fault, id=f"{fault.rule}: {fault.says}") for fault in FAULTS]
@@ -47,14 +46,6 @@ def test_the_twin_of_each_fault_is_clean(fault: Fault) -> None:
     assert found(**seeded(fault, fault.twin)) == ()
 
 
-@pytest.mark.parametrize("rule", [*ALONE, *TOGETHER], ids=lambda rule: rule.__name__)
-def test_no_rule_is_without_a_seeded_fault(rule: object) -> None:
-    houses = [house(**seeded(fault, fault.new)) for fault in FAULTS]
-    alone = [found for one in ALONE if one is rule for plans in houses for plan in plans.plans for found in one(plan)]
-    together = [found for one in TOGETHER if one is rule for plans in houses for found in one(plans)]
-    assert alone or together
-
-
 def test_a_finding_is_one_line_with_file_line_rule_and_remedy() -> None:
     text = str(Finding("a.toml", 3, "timeout", "OPEN arms\nOpenOverdue"))
     assert text == "a.toml:3: [timeout] OPEN arms OpenOverdue"
@@ -65,3 +56,8 @@ def test_findings_are_in_the_order_of_the_files_and_their_lines() -> None:
     places = [(finding.file, finding.line) for finding in faults]
     assert places == sorted(places, key=lambda place: (place[0] != "house/door.toml", place[1]))
     assert {file for file, _ in places} == {"house/door.toml", "house/bell.toml"}
+
+
+def test_control_characters_of_a_file_do_not_reach_the_terminal() -> None:
+    text = str(Finding("a\x1b[2J.toml", 1, "type", "red \x1b[31m <script> -->"))
+    assert text == "a\\x1b[2J.toml:1: [type] red \\x1b[31m <script> -->"

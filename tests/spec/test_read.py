@@ -13,7 +13,7 @@ from tests.spec.house import DOOR
 UNUSABLE = {
     "not TOML": b"machine = ",
     "not UTF-8 at byte 11": b"machine = '\xff'",
-    "over 1000000 bytes": b"#" * (LARGEST + 1),
+    "over 4000000 bytes": b"#" * (LARGEST + 1),
     "nested too deeply": b"a = " + b"[" * 100_000,
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from interlock.spec.plan import CANCELLED, Plan, PlannedRow
+from interlock.spec.plan import CANCELLED, Plan
 
 ANY = "Message"
 """Stands for an event that nobody can name: what a machine is born with that exists once."""
@@ -49,23 +49,23 @@ def type_of(event: str) -> str:
 
 
 def _delays(plan: Plan, delays: Uses) -> None:
+    entries = _entries(plan)
     for state, form in plan.form.state.items():
         for timeout in form.timeouts:
             if timeout.after not in plan.form.settings:
-                delays.setdefault(timeout.after, {}).update(_entries(plan, state))
+                delays.setdefault(timeout.after, {}).update(entries.get(state, {}))
     for row in plan.rows:
         for _, after in row.rearm:
             if after not in plan.form.settings:
                 delays.setdefault(after, {})[row.event] = None
 
 
-def _entries(plan: Plan, state: str) -> dict[str, None]:
-    """Return the events by which ``state`` is entered."""
-    entries = {row.event: None for row in plan.rows if _enters(row, state)}
-    if state == plan.form.initial and plan.form.created_by is None:
-        entries[ANY] = None
+def _entries(plan: Plan) -> Uses:
+    """Return the events by which each state is entered."""
+    entries: Uses = {}
+    for row in plan.rows:
+        if row.to is not None:
+            entries.setdefault(row.to, {})[row.event] = None
+    if plan.form.created_by is None:
+        entries.setdefault(plan.form.initial, {})[ANY] = None
     return entries
-
-
-def _enters(row: PlannedRow, state: str) -> bool:
-    return row.to == state

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from interlock.spec import check_names, check_reach, check_rows, check_sends, check_states
+from interlock.spec import check_flow, check_names, check_reach, check_rows, check_sends, check_states
 from interlock.spec.finding import Faulty, Finding
 from interlock.spec.plan import Blueprint, blueprint
 from interlock.spec.read import read
 
 ALONE = (*check_names.RULES, *check_rows.RULES, *check_states.RULES, *check_reach.RULES)
-TOGETHER = check_sends.RULES
+TOGETHER = (*check_sends.RULES, *check_flow.RULES)
 
 
 def checked(paths: Iterable[str]) -> Blueprint:

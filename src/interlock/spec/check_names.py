@@ -11,11 +11,16 @@ from interlock.spec.kinds import KINDS, is_known
 from interlock.spec.plan import CANCELLED, Plan, span_of
 from interlock.spec.suggest import listed, meant
 
-ENGINE = {"Message", CANCELLED, "StartWork", "StopWork", "ArmTimer", "DisarmTimer", "ClassVar", "Literal"}
+ENGINE = {"Message", CANCELLED, "StartWork", "StopWork", "ArmTimer", "DisarmTimer", "Callable", "ClassVar", "Literal"}
 """Message names that generated modules need for themselves."""
 
 FIELDS = {"machine", "key", "stamps", "facts", "secrets", "within", "ends", "field", *KINDS, "tuple"}
 """Field names that would hide an attribute of every message, or a type."""
+
+BOUND = {"m", "bool", "float", "tuple"}
+"""Names of guards, assignments and delays that would hide a module or a type."""
+
+LISTS = ("final", "stamps", "settings", "effects")
 
 MODULES = {"messages", "tables", "sources"}
 """Machine names that would hide a generated module or what it exports."""
@@ -100,7 +105,7 @@ def reserved(plan: Plan) -> Iterator[Finding]:
                     yield _reserved(plan, plan.line("message", message, part, name), name)
     for row in plan.rows:
         for name in (row.guard or "", *row.assign, *(after for _, after in row.rearm)):
-            if name == "m" or keyword.iskeyword(name):
+            if name in BOUND or keyword.iskeyword(name):
                 yield _reserved(plan, row.line, name)
 
 
@@ -114,6 +119,20 @@ def doubled_field(plan: Plan) -> Iterator[Finding]:
         for name in form.fields.keys() & form.facts.keys():
             line = plan.line("message", message, "facts", name)
             yield plan.finding(line, "doubled", f"{message}.{name} is a field and a fact; keep one of them")
+
+
+def repeated(plan: Plan) -> Iterator[Finding]:
+    """No list names the same thing twice."""
+    form = plan.form
+    lists: list[tuple[tuple[str, ...], list[str]]] = [((part,), getattr(form, part)) for part in LISTS]
+    lists += [(("work", work, "through"), span.through) for work, span in form.work.items()]
+    for path, names in lists:
+        seen: set[str] = set()
+        for index, name in enumerate(names):
+            if name in seen:
+                text = f"`{name}` stands in {'.'.join(path)} twice; keep one of them"
+                yield plan.finding(plan.line(*path, index), "doubled", text)
+            seen.add(name)
 
 
 def work_spans(plan: Plan) -> Iterator[Finding]:
@@ -145,4 +164,4 @@ def unused(plan: Plan) -> Iterator[Finding]:
             yield plan.finding(line, "unused", f"no event carries the stamp `{name}`; add the field, or remove it")
 
 
-RULES = (unknown_state, unknown_event, unknown_type, one_kind, reserved, doubled_field, work_spans, unused)
+RULES = (unknown_state, unknown_event, unknown_type, one_kind, reserved, doubled_field, repeated, work_spans, unused)

@@ -5,9 +5,10 @@ They wait until every state that is named exists: a slip of the pen in one targe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from interlock.spec.finding import Finding
+from interlock.spec.graph import closure
 from interlock.spec.plan import Plan
 
 
@@ -36,20 +37,6 @@ def _is_whole(plan: Plan) -> bool:
 
 def _edges(plan: Plan) -> list[tuple[str, str]]:
     return [(row.state, row.to) for row in plan.rows if row.state and row.to is not None]
-
-
-def closure(start: Iterable[str], edges: Iterable[tuple[str, str]]) -> set[str]:
-    """Return ``start`` and all that ``edges`` lead to from there."""
-    onward: dict[str, list[str]] = {}
-    for state, to in edges:
-        onward.setdefault(state, []).append(to)
-    reached, ahead = set(start), list(start)
-    while ahead:
-        for state in onward.get(ahead.pop(), ()):
-            if state not in reached:
-                reached.add(state)
-                ahead.append(state)
-    return reached
 
 
 RULES = (unreachable, no_path_to_final)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from interlock.spec.finding import Finding
+from interlock.spec.form import StateForm
 from interlock.spec.plan import CANCELLED, Plan, PlannedRow
 
 
@@ -20,6 +21,8 @@ def dead_row(plan: Plan) -> Iterator[Finding]:
     """A row can be taken: none before it has no guard, or the same one."""
     for (state, event), rows in plan.cells().items():
         seen: set[str | None] = set()
+        if len(_answers(plan, state, event)) > 1:
+            continue
         for row in rows:
             if None in seen:
                 text = f"{state} on {event}: the row before has no guard, so this one is never taken"
@@ -30,6 +33,21 @@ def dead_row(plan: Plan) -> Iterator[Finding]:
             seen.add(row.guard)
 
 
+def one_answer(plan: Plan) -> Iterator[Finding]:
+    """A state takes an event, ignores it or refuses it: one of the three."""
+    for state, event in plan.cells():
+        answers = _answers(plan, state, event)
+        if len(answers) > 1:
+            text = f"{state} has {event} under {' and '.join(answers)}; keep one of them"
+            yield plan.finding(plan.line("state", state, answers[-1]), "one-answer", text)
+
+
+def _answers(plan: Plan, state: str, event: str) -> list[str]:
+    form = plan.form.state.get(state, StateForm())
+    parts = (("on", form.on), ("refuse", form.refuse), ("ignore", form.ignore))
+    return [name for name, named in parts if event in named]
+
+
 def refusal(plan: Plan) -> Iterator[Finding]:
     """A refusal is for a client, and does nothing else."""
     for row in plan.rows:
@@ -38,7 +56,10 @@ def refusal(plan: Plan) -> Iterator[Finding]:
         if row.to is not None or row.assign or row.emit or row.rearm:
             text = f"{row.state} on {row.event}: a row that refuses changes nothing"
             yield plan.finding(row.line, "refuse", f"{text}; remove its to, assign, emit and rearm")
-        if plan.origins.get(row.event, "client") != "client":
+        if row.event == CANCELLED:
+            text = f"{row.state} refuses a cancel, which has happened already; say where it lands"
+            yield plan.finding(row.line, "refuse", text)
+        elif plan.origins.get(row.event, "client") != "client":
             text = f"{row.state} refuses {row.event}, which comes from {plan.origins[row.event]}"
             yield plan.finding(row.line, "refuse", f"{text} and not from a client; take it, or ignore it")
 
@@ -83,4 +104,4 @@ def cancel_row(plan: Plan) -> Iterator[Finding]:
                 yield plan.finding(line, "cancel", text)
 
 
-RULES = (unguarded_last, dead_row, refusal, rearm, final_row, cancel_row)
+RULES = (unguarded_last, dead_row, one_answer, refusal, rearm, final_row, cancel_row)

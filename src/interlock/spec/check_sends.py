@@ -34,7 +34,8 @@ def _doubled_events(plan: Plan) -> Iterator[Finding]:
     for origin, events in plan.form.events.items():
         for index, event in enumerate(events):
             if event in seen:
-                text = f"`{event}` is listed under {seen[event]} and under {origin}; keep the one who sends it"
+                twice = "twice" if seen[event] == origin else f"and under {origin}"
+                text = f"`{event}` is listed under {seen[event]} {twice}; keep the one who sends it"
                 yield plan.finding(plan.line("events", origin, index), "doubled", text)
             seen.setdefault(event, origin)
     for index, effect in enumerate(plan.form.effects):

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from interlock.spec.finding import Finding
-from interlock.spec.plan import CANCELLED, Plan
+from interlock.spec.graph import loops
+from interlock.spec.plan import CANCELLED, Plan, span_of
+
+STRANGERS = {"client", "transport", "stage", "link"}
+"""Origins that have no clock of ours."""
 
 
 def client_event(plan: Plan) -> Iterator[Finding]:
@@ -24,7 +28,7 @@ def cancel_lands(plan: Plan) -> Iterator[Finding]:
     for state, form in plan.form.state.items():
         line = plan.line("state", state)
         said = [name for name, value in (("cancel", form.cancel), ("shielded", form.shielded)) if value is not None]
-        if state in plan.spans and not said:
+        if state in plan.spans and state not in plan.form.final and not said:
             text = f"{state} awaits {plan.spans[state]} and does not say where a cancel lands"
             yield plan.finding(line, "cancel", f'{text}; add cancel = {{ to = ... }}, or shielded = "reason"')
         if state in plan.spans and len(said) == 2:
@@ -38,32 +42,23 @@ def cancel_lands(plan: Plan) -> Iterator[Finding]:
 
 def cancel_rests(plan: Plan) -> Iterator[Finding]:
     """Whoever cancels again and again comes to rest: landings do not lead in a circle."""
-    landings: dict[str, list[str]] = {}
-    for row in plan.rows:
-        if row.event == CANCELLED and row.to is not None:
-            landings.setdefault(row.state, []).append(row.to)
-    for state in landings:
-        if state in _after(landings, state):
+    landings = [(row.state, row.to) for row in plan.rows if row.event == CANCELLED and row.to is not None]
+    circles = set().union(*loops(landings))
+    for state in plan.form.state:
+        if state in circles:
             text = f"cancels that land from {state} lead back to {state}, so they never rest"
             remedy = "let one of them land outside of every work span"
             yield plan.finding(plan.line("state", state, "cancel"), "cancel-rests", f"{text}; {remedy}")
 
 
-def _after(edges: dict[str, list[str]], start: str) -> set[str]:
-    seen: set[str] = set()
-    ahead = list(edges.get(start, ()))
-    while ahead:
-        state = ahead.pop()
-        if state not in seen:
-            seen.add(state)
-            ahead += edges.get(state, ())
-    return seen
-
-
 def shielded_client(plan: Plan) -> Iterator[Finding]:
     """A shielded state does not wait for a client: a cancel would wait with it."""
+    ways: dict[str, list[str]] = {}
+    for row in plan.rows:
+        if row.to not in (None, row.state):
+            ways.setdefault(row.state, []).append(row.event)
     for state, form in plan.form.state.items():
-        leaving = [row.event for row in plan.rows if row.state == state and row.to not in (None, state)]
+        leaving = ways.get(state)
         if form.shielded is not None and leaving and all(plan.origins.get(event) == "client" for event in leaving):
             text = f"{state} is shielded, and only a client ends it, so a cancel may wait for ever"
             yield plan.finding(
@@ -80,9 +75,33 @@ def timeout(plan: Plan) -> Iterator[Finding]:
             if armed.event not in form.on and state not in plan.form.final:
                 text = f"{state} arms {armed.event} and has no row for it; add on.{armed.event}"
                 yield plan.finding(line, "timeout", text)
+            if plan.origins.get(armed.event) in STRANGERS:
+                text = f"{state} arms {armed.event}, which comes from {plan.origins[armed.event]}"
+                yield plan.finding(line, "timeout", f"{text}; a timeout needs an event of its own, under timer")
             if armed.event in seen:
                 yield plan.finding(line, "timeout", f"{state} arms {armed.event} twice; keep one of them")
             seen.add(armed.event)
 
 
-RULES = (client_event, cancel_lands, cancel_rests, shielded_client, timeout)
+def work_entry(plan: Plan) -> Iterator[Finding]:
+    """A work span is entered where the work starts, not in its middle."""
+    inside = {state: [work for work in plan.form.work.values() if state in span_of(work)] for state in plan.spans}
+    entries = [("the machine begins in", plan.form.initial, "", plan.line("initial"))]
+    entries += [
+        (f"{row.state} on {row.event} enters", row.to, row.state, row.line)
+        for row in plan.rows
+        if row.state and row.to is not None
+    ]
+    for told, to, before, line in entries:
+        works = inside.get(to, [])
+        if (
+            works
+            and to not in plan.form.final
+            and not any(to == work.start or before in span_of(work) for work in works)
+        ):
+            text = f"{told} {to}, in the middle of {plan.spans[to]}, which was never started"
+            remedy = f"enter {works[0].start} first, or take {to} out of `through`"
+            yield plan.finding(line, "work-entry", f"{text}; {remedy}")
+
+
+RULES = (client_event, cancel_lands, cancel_rests, shielded_client, timeout, work_entry)

@@ -16,8 +16,12 @@ class Finding(NamedTuple):
     message: str
 
     def __str__(self) -> str:
-        text = " ".join(self.message.split())
-        return f"{self.file}:{self.line}: [{self.rule}] {text}"
+        return f"{one_line(self.file)}:{self.line}: [{self.rule}] {one_line(self.message)}"
+
+
+def one_line(text: str) -> str:
+    """Return ``text`` on one line, and without anything that a terminal would obey."""
+    return "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in " ".join(text.split()))
 
 
 class Unusable(MachineError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -11,12 +12,15 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from interlock.spec.finding import Faulty, Finding, Unusable
+from interlock.spec.finding import Faulty, Finding, Unusable, one_line
 from interlock.spec.form import BirthForm, Form, MachineForm, MessageForm, RowForm, StateForm, TimeoutForm, WorkForm
 from interlock.spec.scan import lines_of
 
-LARGEST = 1_000_000
-"""Bytes of a machine file. A machine that needs more is not one that people review."""
+LARGEST = 4_000_000
+"""Bytes of a machine file: well over 10,000 rows. A machine that needs more is not one that people review."""
+
+_CHAIN = re.compile(r"""(?<![\w"'-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){64}""")
+"""A dotted key of such a depth that reading it takes time by the square of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +70,22 @@ def files_in(paths: Iterable[str]) -> list[Path]:
     """
     found: list[Path] = []
     for name in paths:
-        path = Path(name)
-        if path.is_dir():
-            inside = sorted(path.glob("*.toml"))
-            if not inside:
-                raise Unusable(f"{name}: no *.toml in this folder; name the folder that holds your machines")
-            found += inside
-        elif path.exists():
-            found.append(path)
-        else:
-            raise Unusable(f"{name}: no such file or folder")
+        try:
+            found += _files_at(Path(name), one_line(name))
+        except OSError as wrong:
+            raise Unusable(f"{one_line(name)}: cannot be read: {wrong.strerror}") from None
     return list(dict.fromkeys(found))
+
+
+def _files_at(path: Path, name: str) -> list[Path]:
+    if not path.is_dir():
+        if path.exists():
+            return [path]
+        raise Unusable(f"{name}: no such file or folder")
+    inside = sorted(entry for entry in path.iterdir() if entry.name.endswith(".toml"))
+    if not inside:
+        raise Unusable(f"{name}: no *.toml in this folder; name the folder that holds your machines")
+    return inside
 
 
 def read(paths: Iterable[str]) -> tuple[Source, ...]:
@@ -98,11 +107,15 @@ def read(paths: Iterable[str]) -> tuple[Source, ...]:
 
 def parse(path: str, text: str) -> Source:
     """Read one machine from its text. Raises :class:`Unusable` and :class:`Faulty`, as :func:`read` does."""
+    name = one_line(path)
     try:
+        if _CHAIN.search(text):
+            raise RecursionError
         values, lines = tomllib.loads(text), lines_of(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as wrong:
-        reason = "nested too deeply" if isinstance(wrong, RecursionError) else str(wrong)
-        raise Unusable(f"{path}: not TOML: {reason}") from None
+    except RecursionError:
+        raise Unusable(f"{name}: not TOML: nested too deeply") from None
+    except ValueError as wrong:
+        raise Unusable(f"{name}: not TOML: {one_line(str(wrong))}") from None
     try:
         return Source(path, text, lines, MachineForm.model_validate(values))
     except ValidationError as wrong:
@@ -110,14 +123,19 @@ def parse(path: str, text: str) -> Source:
 
 
 def _text(path: Path) -> str:
+    name = one_line(str(path))
     try:
-        if path.stat().st_size > LARGEST:
-            raise Unusable(f"{path}: over {LARGEST} bytes; a machine file is a few hundred lines")
-        return path.read_bytes().decode().replace("\r\n", "\n")
+        if path.exists() and not path.is_file():
+            raise Unusable(f"{name}: cannot be read: it is no regular file")
+        with path.open("rb") as file:
+            content = file.read(LARGEST + 1)
+        if len(content) > LARGEST:
+            raise Unusable(f"{name}: over {LARGEST} bytes; a machine file is a few hundred lines")
+        return content.decode().replace("\r\n", "\n")
     except UnicodeDecodeError as wrong:
-        raise Unusable(f"{path}: not UTF-8 at byte {wrong.start}; save it as UTF-8") from None
+        raise Unusable(f"{name}: not UTF-8 at byte {wrong.start}; save it as UTF-8") from None
     except OSError as wrong:
-        raise Unusable(f"{path}: cannot be read: {wrong.strerror}") from None
+        raise Unusable(f"{name}: cannot be read: {wrong.strerror}") from None
 
 
 _EXPECTED = {

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from itertools import islice
+
+MANY = 1000
+"""Names that are compared with a wrong one. Comparing each of 10,000 with each would take minutes."""
+SHOWN = 12
+"""Names that a line lists."""
 
 
-def meant(name: str, known: Iterable[str], otherwise: str) -> str:
+def meant(name: str, known: Iterable[str], otherwise: str, cutoff: float = 0.7) -> str:
     """Return ``did you mean `...`?``, or ``otherwise`` when nothing is close."""
-    close = get_close_matches(name, list(known), n=1, cutoff=0.7)
+    alike = (other for other in known if abs(len(other) - len(name)) <= 3)
+    close = get_close_matches(name, islice(alike, MANY), n=1, cutoff=cutoff)
     return f"did you mean `{close[0]}`?" if close else otherwise
 
 
 def listed(names: Iterable[str]) -> str:
     """Return names as prose reads them."""
-    return ", ".join(f"`{name}`" for name in names)
+    every = [f"`{name}`" for name in names]
+    more = [f"{len(every) - SHOWN} more"] if len(every) > SHOWN else []
+    return ", ".join(every[:SHOWN] + more)
