@@ -1,0 +1,208 @@
+"""The course of one case: its steps are counted, its plan is carried out, and what else could be injected is noted.
+
+Between two steps of its tasks a program is synchronous, so a cancel from outside can arrive nowhere else. The instants
+are therefore: after each step, when the task waits (*early*), and before each, when it was woken but does not know yet
+(*late*). At each, the targets are the scopes that enclose the stepping task: ``op``, what the scenario exposed by name,
+and every deadline. Scopes that enclose the whole operation are its caller's, and a nursery's own scope is never
+cancelled by anyone but the nursery, so neither is a target unless the scenario names it. A named scope is also a target
+while a task outside of it steps (*beside*), since the world may have moved on while the operation waits.
+"""
+
+from __future__ import annotations
+
+import math
+
+import trio
+
+from interlock.proof import trio_internals
+from interlock.proof.places import Place, calling, waiting
+from interlock.proof.plan import ENTRY, FAULTS, OP, TIMER, Injection, Phase, Plan, injection
+from interlock.proof.verdict import Landing, Limits
+
+Traced = tuple[int, str, Place, float]
+Target = tuple[str, trio.CancelScope, bool]
+
+
+class Course:
+    """One case while it runs. Everything here is synchronous, and called by the watch or by the trial."""
+
+    def __init__(self, plan: Plan, limits: Limits, *, record: bool = False, trace: bool = False) -> None:
+        self.plan = plan
+        self.limits, self.budget = limits, limits.steps
+        self.record = record
+        self.sites: list[Injection] = []
+        self.landings: list[Landing] = []
+        self.trace: list[Traced] | None = [] if trace else None
+        self.deliveries: list[tuple[trio.Cancelled, tuple[trio.CancelScope, ...]]] = []
+        self.ours: dict[trio.lowlevel.Task, int] = {}
+        self.spawned = 0
+        self.root = trio.CancelScope()
+        self.op = trio.CancelScope()
+        self.names: dict[trio.CancelScope, str] = {self.op: OP}
+        self.outside: set[trio.CancelScope] = set()
+        self.calls: dict[str, int] = {}
+        self.steps = self.index = self.idle = self.idle_at = self.first_of_window = 0
+        self.open = self.opened = self.hung = False
+        self.is_first_of_batch = True
+        self.stopped, self.stopped_at, self.is_unknown = "", 0, False
+        self.left: list[str] = []
+        self.due: Injection | None = plan[0] if plan else None
+
+    # ------------------------------------------------------------------------------------------------- the window
+
+    def begin(self, task: trio.lowlevel.Task) -> None:
+        """Count from here on; the scopes that the caller is in stay the caller's."""
+        self.open = self.opened = True
+        self.first_of_window = self.spawned
+        self.outside.update(trio_internals.scopes(task))
+
+    def end(self) -> None:
+        """Count no further; what was started in the window and still runs has outlived it."""
+        if self.open:
+            self.open = False
+            self.left += [task.name for task, number in self.ours.items() if number >= self.first_of_window]
+
+    def enter(self) -> None:
+        """Take the one chance to cancel the operation before its first line."""
+        if self.due == ENTRY:
+            self.op.cancel()
+            self._landed(Landing(ENTRY, "", calling()))
+        elif self._is_recording:
+            self.sites.append(ENTRY)
+
+    def adopt(self, task: trio.lowlevel.Task) -> None:
+        """Count the steps of a task of the scenario's."""
+        self.ours[task] = self.spawned
+        self.spawned += 1
+
+    # ------------------------------------------------------------------------------------------------- the instants
+
+    def before(self, task: trio.lowlevel.Task) -> None:
+        """Take note of a step that begins."""
+        self.steps += 1
+        if self.stopped:
+            self._drain(task)
+        elif self.steps > self.budget:
+            self.stop(f"a livelock: not settled after {self.budget} steps", unknown=not self.plan)
+        elif self.open:
+            self.index += 1
+            if (cancelled := trio_internals.delivered(task)) is not None:
+                self._delivered(cancelled, task)
+            if self.trace is not None:
+                self.trace.append((self.ours[task], task.name, waiting(task), trio.current_time()))
+            if self.record or self.due is not None:
+                self._instant(Phase.LATE, task)
+            self.is_first_of_batch = False
+
+    def _delivered(self, cancelled: trio.Cancelled, task: trio.lowlevel.Task) -> None:
+        """Keep a ``Cancelled``, and the scopes that may catch it: where it belongs, and what is further out."""
+        homes = trio_internals.homes(task)
+        if homes and self.root not in homes[:1]:
+            self.deliveries.append((cancelled, homes))
+
+    def after(self, task: trio.lowlevel.Task) -> None:
+        """Take note of a step that has ended."""
+        if self.open and not self.stopped and (self.record or self.due is not None):
+            self._instant(Phase.EARLY, task)
+
+    def call(self, label: str) -> Phase | None:
+        """Count the await of a port's method, and say how it is to fail, if it is."""
+        if not self.open or trio.lowlevel.current_task() not in self.ours:
+            return None
+        number = self.calls[label] = self.calls.get(label, 0) + 1
+        due = self.due
+        if due is not None and due.index == number and due.target == label:
+            self.hung = self.hung or due.phase is Phase.HANG
+            self._landed(Landing(due, trio.lowlevel.current_task().name, calling()))
+            return due.phase
+        return None
+
+    def may_fail(self, label: str, phases: tuple[Phase, ...]) -> None:
+        """Note how the await that was just counted could have failed."""
+        if self.open and self._is_recording:
+            live = trio_internals.is_live(self.op)
+            possible = [phase for phase in FAULTS if phase in phases and (live or phase is not Phase.CANCEL)]
+            self.sites += [injection(phase, self.calls[label], label) for phase in possible]
+
+    @property
+    def _is_recording(self) -> bool:
+        return self.record and self.due is None
+
+    def _instant(self, phase: Phase, task: trio.lowlevel.Task) -> None:
+        due = self.due
+        if due is None:
+            self.sites += [injection(phase, self.index, name) for name, _, _ in self._targets(phase, task)]
+        elif due.index == self.index and due.phase is phase:
+            self._inject(due, task)
+
+    def _inject(self, due: Injection, task: trio.lowlevel.Task) -> None:
+        """Cancel what is due; two scopes cancelled at one instant are a plan too, in one order."""
+        targets = self._targets(due.phase, task)
+        for place, (name, scope, beside) in enumerate(targets):
+            if name == due.target:
+                self._landed(Landing(due, task.name, waiting(task), beside))
+                scope.cancel()
+                if self.due is not None:
+                    self._instant(due.phase, task)
+                elif self.record:
+                    self.sites += [injection(due.phase, self.index, later) for later, _, _ in targets[place + 1 :]]
+                return
+
+    def _landed(self, landing: Landing) -> None:
+        self.landings.append(landing)
+        fired = len(self.landings)
+        self.due = self.plan[fired] if fired < len(self.plan) else None
+
+    def _targets(self, phase: Phase, task: trio.lowlevel.Task) -> list[Target]:
+        found: list[Target] = []
+        enclosing = set()
+        timers = 0
+        for scope in trio_internals.scopes(task):
+            if scope is self.root:
+                break
+            name = self.names.get(scope)
+            if name is not None:
+                enclosing.add(name)
+            elif scope.deadline != math.inf and scope not in self.outside:
+                timers += 1
+                name = f"{TIMER}{timers}"
+            if name is not None and trio_internals.is_live(scope):
+                found.append((name, scope, False))
+        if self.limits.beside and (phase is Phase.EARLY or self.is_first_of_batch):
+            for scope, name in self.names.items():
+                if name not in enclosing and trio_internals.is_live(scope):
+                    found.append((name, scope, True))
+        return found
+
+    # ---------------------------------------------------------------------------------------------------- the end
+
+    def stuck(self) -> None:
+        """Nothing can wake anybody any more. A caller of a hung port loses patience once; then it is a deadlock."""
+        if self.stopped:
+            for task in list(self.ours):
+                trio_internals.fell(task)
+        elif self.hung and self.open and trio_internals.is_live(self.op):
+            self.op.cancel()
+        elif trio.to_thread.current_default_thread_limiter().borrowed_tokens:
+            self.stop("a thread is at work, and threads do not know the clock that jumps: give it a fake", unknown=True)
+        else:
+            waits = "; ".join(f"{task.name} waits at {waiting(task)}" for task in self.ours)
+            self.stop(f"a deadlock: no deadline is left, and {waits}")
+
+    def stop(self, why: str, *, unknown: bool = False) -> None:
+        """Break the case off: cancel all of it, and lift its shields. ``unknown``: whose fault it is."""
+        self.stopped, self.stopped_at, self.is_unknown = why, self.steps, unknown
+        self.root.cancel()
+        for task in list(self.ours):
+            self._lift(task)
+
+    def _drain(self, task: trio.lowlevel.Task) -> None:
+        self._lift(task)
+        if self.steps > self.stopped_at + self.limits.drain:
+            trio_internals.fell(task)
+
+    def _lift(self, task: trio.lowlevel.Task) -> None:
+        for scope in trio_internals.scopes(task):
+            if scope is self.root:
+                break
+            scope.shield = False
