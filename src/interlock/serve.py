@@ -12,7 +12,7 @@ import json
 import logging
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -31,7 +31,7 @@ from interlock.transport.endpoint import serve_websockets
 from interlock.transport.handshake import Page
 from interlock.transport.limits import SocketLimits
 from interlock.transport.websocket import WebSocketTransport
-from interlock.workers.echo import EARS, MIND, VOICE, EchoPipeline, echo_stages
+from interlock.workers.echo import EARS, MIND, VOICE, Carrier, EchoPipeline, echo_stages
 from interlock.workers.fleet import StageFleet
 from interlock.workers.scripted import Script, ScriptedFleet
 
@@ -40,6 +40,8 @@ HELD = ("owed", "slots", "requests", "journal_bytes", "input_bytes")
 
 
 SESSIONS = "/debug/sessions/"
+SPEAKERS = 8
+"""Sessions of the echo agent, where nothing else is said: each that speaks holds a decoder of about 93 MB."""
 
 
 class Served(NamedTuple):
@@ -76,6 +78,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Serve until SIGTERM or SIGINT. Return 0 when nothing was left owed, else 1."""
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    logging.getLogger("websockets").setLevel(logging.WARNING)
     books = trio.run(serve, options(args))
     say({"event": "stopped", **books})
     return 1 if any(books[name] for name in HELD) else 0
@@ -83,7 +86,8 @@ def main(args: argparse.Namespace) -> int:
 
 def options(args: argparse.Namespace) -> Served:
     """Read the command line. Raises :class:`WorldError` for what cannot be served."""
-    settings = settings_of(args.set)
+    defaults = {} if args.scripted else {"max_sessions": str(SPEAKERS)}
+    settings = settings_of(args.set, defaults)
     served = Served(args.host, args.port, args.debug, args.trace, args.workers, args.scripted, args.ahead, settings)
     if served.debug and not is_loopback(served.host):
         raise WorldError(f"--debug shows every session, so it needs a loopback --host; {served.host} is none")
@@ -92,9 +96,9 @@ def options(args: argparse.Namespace) -> Served:
     return served
 
 
-def settings_of(assignments: Sequence[str]) -> Settings:
+def settings_of(assignments: Sequence[str], defaults: Mapping[str, str]) -> Settings:
     """Return the settings with ``NAME=VALUE`` overrides. Raises :class:`WorldError` that names what is wrong."""
-    given: dict[str, Any] = {}
+    given = dict(defaults)
     for assignment in assignments:
         name, equals, value = assignment.partition("=")
         field = Settings.model_fields.get(name)
@@ -146,7 +150,8 @@ async def serve(served: Served) -> dict[str, Any]:
 def fleet_of(served: Served) -> Fleet:
     """Make the stages: real models, or a script."""
     if not served.scripted:
-        return StageFleet(echo_stages("thread" if served.workers == "thread" else "process"))
+        carrier: Carrier = "thread" if served.workers == "thread" else "process"
+        return StageFleet(echo_stages(carrier, speakers=served.settings.max_sessions))
     fleet = ScriptedFleet(EARS, MIND, VOICE, record=False)
     fleet[EARS].script = Script(transcript="as the script says")
     fleet[MIND].script = Script(texts=("You said: ", "as the script says."))
@@ -217,7 +222,7 @@ def _page(host: Host, stall: Stall | None, path: str) -> Page | None:
 HELP = """\
 Serves spoken sessions on one port: WebSocket at /v1/realtime (docs/wire.md), and GET /healthz.
 
-  interlock serve                         the echo agent on ws://127.0.0.1:8765/v1/realtime
+  interlock serve                         the echo agent on ws://127.0.0.1:8765/v1/realtime, for 8 speakers
   interlock serve --debug --trace out     with GET /debug/books, and every event of every session under out/
   interlock serve --scripted 50           without any model, for load tests and client development
 

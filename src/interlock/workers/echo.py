@@ -55,11 +55,15 @@ def input_rate(config: Mapping[str, Any]) -> int:
     return rate
 
 
-def echo_stages(carrier: Carrier = "process", ahead_s: float = 0.5) -> list[StageSpec]:
-    """Return the agent's stages. The mind is a few lines of Python, and stays in the server's process."""
-    speech = "interlock.workers.speech"
+def echo_stages(carrier: Carrier = "process", ahead_s: float = 0.5, speakers: int = 8) -> list[StageSpec]:
+    """Return the agent's stages. The mind is a few lines of Python, and stays in the server's process.
+
+    A session may briefly have two requests at a stage, one of them being cleaned up, so there is room for twice as
+    many as there are ``speakers``; a decoder of the ears is made when it is first needed, and then kept.
+    """
+    speech, room = "interlock.workers.speech", {"capacity": 2 * speakers}
     return [
-        StageSpec(EARS, f"{speech}.ears:Ears", carrier=carrier),
-        StageSpec(MIND, f"{speech}.mind:Mind", carrier="thread"),
-        StageSpec(VOICE, f"{speech}.voice:Voice", {"ahead_s": ahead_s}, carrier=carrier),
+        StageSpec(EARS, f"{speech}.ears:Ears", room, carrier=carrier),
+        StageSpec(MIND, f"{speech}.mind:Mind", room, carrier="thread"),
+        StageSpec(VOICE, f"{speech}.voice:Voice", {**room, "ahead_s": ahead_s}, carrier=carrier),
     ]
