@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import math
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -40,7 +40,7 @@ which version drew the SVG. DOT and Mermaid need nothing else; pictures need the
   interlock draw --check                                  for CI: what is not up to date?
   interlock draw --format png,pdf --out print             for a page, or a talk
   interlock draw --highlight attachment=ATTACHED --out now
-  interlock draw --trace trace-0001.jsonl --session sess_1 --at 12.5 --out now
+  interlock draw --trace trace-0001.jsonl --session sess_1 --at +12.5 --out now
 """
 
 
@@ -62,7 +62,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--highlight", metavar="STATE", action="append", default=[], help="a state, or MACHINE=STATE; may be repeated")
     add("--trace", metavar="FILE", help="highlight what a recorded session was in: a trace, or a folder of traces")
     add("--session", metavar="ID", help="the session of the trace (default: the only one)")
-    add("--at", metavar="SECONDS", type=float, help="the time in the trace (default: its end)")
+    add("--at", metavar="SECONDS", help="time of a record, or +SECONDS since the session began (default: the end)")
 
 
 def main(args: argparse.Namespace) -> int:
@@ -110,15 +110,17 @@ def _agree(args: argparse.Namespace, forms: Sequence[str]) -> None:
         )
     if not args.trace and (args.session is not None or args.at is not None):
         raise Unusable("--session and --at belong to --trace")
-    if args.at is not None and not math.isfinite(args.at):
-        raise Unusable("--at is a number of seconds")
+    if args.at is not None and not re.fullmatch(r"\+?\d+(\.\d*)?", args.at, re.ASCII):
+        raise Unusable(
+            f"--at {args.at!r}: is a number of seconds, as in --at 12.5, or --at +12.5 from the beginning on"
+        )
 
 
 def _draw(args: argparse.Namespace, forms: Sequence[str]) -> int:
     machines, out = _sound(args.paths), Path(args.out or DIAGRAMS)
     tables = built(machines)
     drawings = [Drawing(table.name, *_texts(table, now)) for table, now in _moments(args, tables)]
-    if args.overview or any(Path(path).is_dir() for path in args.paths):
+    if args.overview or (any(Path(path).is_dir() for path in args.paths) and not (args.highlight or args.trace)):
         drawings.append(_overview(machines))
     gone = left_over_drawings(out, drawings, origins(MARK, machines.labels, args.paths))
     if args.check:

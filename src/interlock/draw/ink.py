@@ -20,14 +20,17 @@ TABLE = '<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="3">'
 _SAFE = " _.,:;/()[]=+-"
 
 
-def page(name: str, head: str, doc: str, body: Iterable[str], options: str = "") -> str:
-    """Return a whole DOT text: ``head`` in its comments, ``doc`` under the name at the top, then ``body``."""
-    heading = _heading(name, doc)
+def page(name: str, head: str, doc: str, body: Iterable[str], notes: Iterable[str] = ()) -> str:
+    """Return a whole DOT text: ``head`` in its comments, ``doc`` under the name at the top, then ``body``.
+
+    ``notes`` are blocks of markup that stand below ``doc``.
+    """
+    heading = _heading(name, doc, notes)
     return "\n".join(
         [
             *(f"// {one_line(line)}" for line in head.splitlines()),
             f"digraph {quoted(name)} {{",
-            f"    graph [bgcolor=white, pad=0.2, nodesep=0.3, ranksep=0.3, tooltip={quoted(doc)}{options}];",
+            f"    graph [bgcolor=white, pad=0.2, nodesep=0.3, ranksep=0.3, tooltip={quoted(doc)}];",
             f'    graph [label=<{heading}>, labelloc=t, labeljust=l, fontname="{FONT}", fontsize=15];',
             f'    node [fontname="{FONT}", fontsize=13, color="{LINE}", margin="0.16,0.10"];',
             f'    edge [fontname="{FONT}", fontsize=10, color="{LINE}", arrowsize=0.8];',
@@ -39,9 +42,10 @@ def page(name: str, head: str, doc: str, body: Iterable[str], options: str = "")
     )
 
 
-def _heading(name: str, doc: str) -> str:
+def _heading(name: str, doc: str, notes: Iterable[str]) -> str:
     lines = [f"<B>{markup(name)}</B>"]
     lines += [lined(textwrap.wrap(one_line(doc), 76))] if doc.strip() else []
+    lines += notes
     rows = "".join(f'<TR><TD ALIGN="LEFT" BALIGN="LEFT">{line}</TD></TR>' for line in lines)
     return f"{TABLE}{rows}</TABLE>"
 
@@ -64,12 +68,12 @@ def joined(start: str, end: str, name: str, text: str, look: str = "", *, back: 
         yield f"{label} -> {head} [dir=forward{look}];"
 
 
-def boxed(name: str, *blocks: str) -> str:
+def boxed(name: str, *blocks: str, colour: str = "") -> str:
     """Return the markup of a name in bold over blocks of lines, which are markup already; empty ones do not show.
 
     Lines of one block are written alike: Graphviz crowds lines in which the writing changes.
     """
-    title = f"<B>{markup(name)}</B>"
+    title = coloured(f"<B>{markup(name)}</B>", colour) if colour else f"<B>{markup(name)}</B>"
     cells = [f'<TR><TD BALIGN="LEFT" ALIGN="LEFT">{block}</TD></TR>' for block in blocks if block]
     return f"{TABLE}<TR><TD>{title}</TD></TR>{''.join(cells)}</TABLE>" if cells else title
 

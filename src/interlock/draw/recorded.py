@@ -30,6 +30,7 @@ class Recording:
     session: str
     cells: dict[tuple[str, str], str] = field(default_factory=dict)
     from_the_start: bool = True
+    began: float = 0.0
     records: int = 0
 
     def follow(self, record: Mapping[str, Any], tables: Mapping[str, Table]) -> None:
@@ -72,28 +73,33 @@ def words(keys: list[str]) -> str:
     return f"now: {', '.join(named[:SHOWN])}{more}"
 
 
-def recorded(path: Path, session: str | None, at: float | None, tables: Mapping[str, Table]) -> Now:
+def recorded(path: Path, session: str | None, at: str | None, tables: Mapping[str, Table]) -> Now:
     """Return the states of ``session`` in the trace at ``path``, a file or a folder of them, at ``at`` or the end.
 
-    Without ``session`` the trace must have one only. Raises :class:`Unusable` for what is no trace.
+    ``at`` is the time as records have it, or with a plus sign the seconds since the session's first record. Without
+    ``session`` the trace must have one only. Raises :class:`Unusable` for what is no trace.
     """
     found: dict[str, Recording] = {}
     for place, record in _records(path):
         try:
             name, when = str(record["session"]), float(record["at"])
-            one = found.setdefault(name, Recording(name))
-            if at is None or when <= at:
+            one = found.setdefault(name, Recording(name, began=when))
+            if at is None or when <= _end(at, one.began):
                 one.follow(record, tables)
         except (KeyError, TypeError, ValueError, AttributeError) as wrong:
             raise Unusable(f"{place}: not a record of a trace: {_reason(wrong)}") from None
     return _chosen(path, found, session, at).now(tables)
 
 
+def _end(at: str, began: float) -> float:
+    return float(at) + (began if at.startswith("+") else 0.0)
+
+
 def _reason(wrong: Exception) -> str:
     return f"{wrong} is missing" if isinstance(wrong, KeyError) else " ".join(str(wrong).split())
 
 
-def _chosen(path: Path, found: Mapping[str, Recording], session: str | None, at: float | None) -> Recording:
+def _chosen(path: Path, found: Mapping[str, Recording], session: str | None, at: str | None) -> Recording:
     name = next(iter(found)) if session is None and len(found) == 1 else session
     if name is None or name not in found:
         known = ", ".join(repr(one) for one in list(found)[:6]) or "none"

@@ -87,14 +87,23 @@ def _info(table: Table, state: str) -> StateInfo:
 
 def words(table: Table, info: StateInfo) -> tuple[str, ...]:
     """Return what is written inside a state, under its name: its work, and every row that leads nowhere else."""
-    rows = [row for row in table.rows if row.state == info.name and row.to in (None, info.name)]
-    idle = [row for row in rows if not (row.ignore or row.refuse or _deeds(row))]
+    return *standing(info), *staying(table, [row for row in table.rows if row.state == info.name])
+
+
+def standing(info: StateInfo) -> tuple[str, ...]:
+    """Return what a state says of itself, whatever happens in it."""
     said = [f"awaits {info.work}"] if info.work else []
-    said += [f"shielded: {info.shielded}"] if info.shielded else []
-    said += [f"{cause(table, row).text} / {deeds}" for row in rows if (deeds := _deeds(row))]
+    return tuple(said + ([f"shielded: {info.shielded}"] if info.shielded else []))
+
+
+def staying(table: Table, rows: Iterable[Row]) -> tuple[str, ...]:
+    """Return what those of ``rows`` say, which are rows of one state, that lead nowhere else."""
+    stay = [row for row in rows if row.to in (None, row.state)]
+    idle = [row for row in stay if not (row.ignore or row.refuse or _deeds(row))]
+    said = [f"{cause(table, row).text} / {deeds}" for row in stay if (deeds := _deeds(row))]
     said += _together("stays on", (cause(table, row).text for row in idle))
-    said += _refusals(table, rows)
-    said += _together("ignores", (row.event.__name__ for row in rows if row.ignore))
+    said += _refusals(table, stay)
+    said += _together("ignores", (row.event.__name__ for row in stay if row.ignore))
     return tuple(said)
 
 
