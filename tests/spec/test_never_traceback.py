@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from interlock.draw.dot import dot
 from interlock.spec.build import built
-from interlock.spec.check import findings
+from interlock.spec.check import checked, findings
 from interlock.spec.compile import compiled
 from interlock.spec.finding import Faulty, Unusable
 from interlock.spec.plan import blueprint
@@ -50,3 +53,45 @@ def test_a_careless_edit_is_a_finding_or_compiles(edits: list[tuple[str, int, in
         for name, text in compiled(plans, "house").items():
             compile(text, name, "exec")
         assert all(dot(table).endswith("}\n") for table in built(plans).values())
+
+
+VALUES = [
+    "1",
+    "-0.5",
+    "true",
+    "[]",
+    "{}",
+    "[[]]",
+    "[{}]",
+    "''",
+    '"A"',
+    '["A", "B"]',
+    "{ A = 1 }",
+    "1979-05-27",
+    '"\\u0000"',
+]
+VALUES += ['{ to = "OPEN" }', "[{}, {}]", "{ Go = 'x' }", '[{ after = "a_s", event = "Go" }]', "nan", "{ a.b.c = 1 }"]
+KEYS = sorted({line.partition("=")[0].strip() for line in LINES if "=" in line})
+LINE = st.one_of(
+    st.sampled_from(LINES),
+    st.builds("{} = {}".format, st.sampled_from(KEYS), st.sampled_from(VALUES)),
+    st.text(alphabet="abAB_.=[]{}'\"# \t,01\\\u00e9\u2028", max_size=12),
+)
+TEXT = st.lists(LINE, max_size=12).map(lambda lines: "\n".join(lines).encode())
+
+
+@pytest.mark.slow
+@settings(max_examples=10_000, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.one_of(TEXT, TEXT.map((DOOR + "\n").encode().__add__), st.binary(max_size=40)))
+def test_the_loader_takes_any_bytes(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "a.toml"
+    path.write_bytes(content)
+    assert all(line.startswith(str(path)) for line in told(path).splitlines())
+
+
+def told(path: Path) -> str:
+    """Return what is wrong with a file; nothing when it compiles."""
+    try:
+        return "".join(compiled(checked([str(path)]), "house"))[:0]
+    except (Faulty, Unusable) as wrong:
+        return str(wrong)

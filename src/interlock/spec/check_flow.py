@@ -12,14 +12,18 @@ from interlock.spec.suggest import meant
 NEARLY = 0.88
 """How alike two names are of which one is a slip of the pen for the other. ``ends`` may name an event of Python's."""
 
+LONGEST = 8
+"""Messages of a loop that a line shows."""
+
 
 def sync_loop(blueprint: Blueprint) -> Iterator[Finding]:
     """One run comes to an end: no message leads, by what rows emit, to itself."""
     edges = [(row.event, name) for _, row, name in _sent(blueprint)]
     for loop in loops(edges):
         plan, row, _ = next(sent for sent in _sent(blueprint) if sent[1].event in loop and sent[2] in loop)
-        way = " -> ".join(loop_through(row.event, loop, onward(edges)))
-        text = f"{way} is a loop of messages that are delivered at once, so the run may never end"
+        way = loop_through(row.event, loop, onward(edges))
+        told = " -> ".join([*way[:LONGEST], "..."] if len(way) > LONGEST else way)
+        text = f"{told} is a loop of messages that are delivered at once, so the run may never end"
         remedy = "let an effect or a timer come in between"
         yield plan.finding(row.line, "sync-loop", f"{text}; {remedy}")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from interlock.spec.finding import Finding
+from interlock.spec.form import WorkForm
 from interlock.spec.graph import loops
 from interlock.spec.plan import CANCELLED, Plan, span_of
 
@@ -85,7 +86,10 @@ def timeout(plan: Plan) -> Iterator[Finding]:
 
 def work_entry(plan: Plan) -> Iterator[Finding]:
     """A work span is entered where the work starts, not in its middle."""
-    inside = {state: [work for work in plan.form.work.values() if state in span_of(work)] for state in plan.spans}
+    inside: dict[str, list[WorkForm]] = {}
+    for work in plan.form.work.values():
+        for state in span_of(work):
+            inside.setdefault(state, []).append(work)
     entries = [("the machine begins in", plan.form.initial, "", plan.line("initial"))]
     entries += [
         (f"{row.state} on {row.event} enters", row.to, row.state, row.line)

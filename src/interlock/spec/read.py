@@ -131,7 +131,7 @@ def _text(path: Path) -> str:
             content = file.read(LARGEST + 1)
         if len(content) > LARGEST:
             raise Unusable(f"{name}: over {LARGEST} bytes; a machine file is a few hundred lines")
-        return content.decode().replace("\r\n", "\n")
+        return content.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as wrong:
         raise Unusable(f"{name}: not UTF-8 at byte {wrong.start}; save it as UTF-8") from None
     except OSError as wrong:

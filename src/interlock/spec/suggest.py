@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from itertools import islice
 
-MANY = 1000
+MANY = 50
 """Names that are compared with a wrong one. Comparing each of 10,000 with each would take minutes."""
 SHOWN = 12
 """Names that a line lists."""
