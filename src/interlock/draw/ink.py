@@ -30,7 +30,7 @@ def page(name: str, head: str, doc: str, body: Iterable[str], notes: Iterable[st
         [
             *(f"// {one_line(line)}" for line in head.splitlines()),
             f"digraph {quoted(name)} {{",
-            f"    graph [bgcolor=white, pad=0.2, nodesep=0.3, ranksep=0.3, tooltip={quoted(doc)}];",
+            f"    graph [bgcolor=white, pad=0.2, nodesep=0.2, ranksep=0.25, tooltip={quoted(doc)}];",
             f'    graph [label=<{heading}>, labelloc=t, labeljust=l, fontname="{FONT}", fontsize=15];',
             f'    node [fontname="{FONT}", fontsize=13, color="{LINE}", margin="0.16,0.10"];',
             f'    edge [fontname="{FONT}", fontsize=10, color="{LINE}", arrowsize=0.8];',
