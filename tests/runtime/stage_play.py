@@ -13,6 +13,7 @@ import trio.testing
 from interlock.observe.trace import Trace
 from interlock.runtime.driver import Driver
 from interlock.runtime.host import Host, open_host
+from interlock.runtime.ports import Pipeline, Recorder
 from interlock.runtime.talk import Session
 from interlock.session.settings import Settings
 from interlock.transport.memory import MemoryTransport
@@ -63,20 +64,37 @@ def state(session: Session, machine: str, key: str | int | None = None) -> str:
     return session._driver.value.state(machine, key)
 
 
+async def speak_up_to(scene: Play, session: Session, kind: str) -> str:
+    """Say something until a response has got so far; return its id."""
+    session.append(LOUD)
+    session.commit()
+    await scene.until(session, lambda d: any(name == kind for name, _ in d.value.cells))
+    return str(next(key for name, key in scene.driver(session).value.cells if name == kind))
+
+
 @asynccontextmanager
-async def play(frames: int = 10, **settings: Any) -> AsyncIterator[Play]:
-    """Run a play; when it is over nothing may be owed, and no defect may have been met."""
-    fleet = ScriptedFleet(EARS, MIND, VOICE)
+async def play(
+    frames: int = 10,
+    *,
+    pipeline: Pipeline | None = None,
+    record: Recorder | None = None,
+    defects: int = 0,
+    **settings: Any,
+) -> AsyncIterator[Play]:
+    """Run a play; when it is over nothing may be owed, and no more defects have been met than it is about."""
+    chosen = pipeline or EchoPipeline()
+    fleet = ScriptedFleet(chosen.listen, *chosen.answer)
     fleet[EARS].script = Script(transcript="hello")
     fleet[MIND].script = Script(texts=("You said: ", "hello."))
     fleet[VOICE].script = Script(frames=frames, ahead=frames, begins="input")
     trace = Trace()
-    async with open_host(EchoPipeline(), fleet, Settings(**settings), trace) as host:
+    async with open_host(chosen, fleet, Settings(**settings), record or trace) as host:
         played = Play(host, fleet, trace)
         await trio.testing.wait_all_tasks_blocked()
         yield played
-    assert host.defects == []
+    assert len(host.defects) == defects, host.defects
     assert host.owed() == []
     assert host.slots == 0
+    assert host.deadlines.armed == ()
     assert fleet.held == 0
     assert all(len(made.closings) + len(made.aborts) <= 1 for made in played.transports)

@@ -39,9 +39,9 @@ def finish(data: Response, event: m.StageFinished) -> Response:
 
 
 def finish_input(data: Response, event: m.StageFinished) -> tuple[m.FinishInput, ...]:
-    """Tell the next stage that its input is whole."""
+    """Tell the next stage that its input is whole, unless it has finished without waiting for that."""
     after = data.chain[data.chain.index(event.request_id) + 1 :][:1]
-    return tuple(m.FinishInput(request_id) for request_id in after)
+    return tuple(m.FinishInput(request_id) for request_id in after if request_id in data.open)
 
 
 def append_event(data: Response, event: Message) -> tuple[m.AppendEvent, ...]:
