@@ -10,7 +10,6 @@ from interlock.runtime.beside import Input, Offer, Timer
 from interlock.runtime.delivery import Delivery
 from interlock.runtime.ports import StageLink
 from interlock.session.books import InputReleased, TurnReleased
-from interlock.session.credential import digest_of
 from interlock.session.request import Request
 from interlock.tables import messages as m
 from interlock.wire import outbound
@@ -20,6 +19,10 @@ if TYPE_CHECKING:
     from interlock.runtime.driver import Driver
 
 Answer: TypeAlias = m.ConfirmClaim | m.FailClaim | m.RefuseResume | m.ConfirmPrepared
+
+
+TAKING = frozenset({"SUBMITTING", "RUNNING"})
+"""States of a request whose worker takes input."""
 
 
 class ClaimLost(WorldError):
@@ -58,24 +61,25 @@ def facts_of(driver: Driver, effect: m.AppendEvent) -> LifecycleFacts:
     )
 
 
-def void_output(driver: Driver, effect: m.VoidOutput) -> None:
-    """Free the deltas of older epochs, and tell the trace which they were."""
+def void_output(driver: Driver, effect: m.VoidOutput) -> tuple[list[int], list[int]]:
+    """Free the deltas of older epochs; return the numbers of those that no transport was handed, and of the others."""
     handed = driver.value.journal.handed
     freed = driver.frames.void(effect.through)
-    unsent = [seq for seq in freed if seq > handed]
-    sent = [seq for seq in freed if seq <= handed]
-    driver.host.record.voided(driver.host.now(), driver.session_id, effect.through, unsent, sent)
+    return [seq for seq in freed if seq > handed], [seq for seq in freed if seq <= handed]
 
 
 def answer_claim(driver: Driver, effect: Answer) -> None:
     """Settle the call of ``open`` or ``resume`` that waits."""
     if isinstance(effect, m.ConfirmPrepared):
         for claim in list(driver.offers):
-            driver.offers.pop(claim).waiter.fail(ClientError(effect.code))
+            offer = driver.offers.pop(claim)
+            offer.waiter.fail(offer.refusal or ClientError(effect.code))
         return
-    offer = driver.offers.pop(effect.claim, None)
-    if offer is None:
-        return
+    if effect.claim in driver.offers:
+        _answer(driver, driver.offers.pop(effect.claim), effect)
+
+
+def _answer(driver: Driver, offer: Offer, effect: m.ConfirmClaim | m.FailClaim | m.RefuseResume) -> None:
     match effect:
         case m.ConfirmClaim():
             offer.waiter.succeed(effect.generation)
@@ -87,29 +91,24 @@ def answer_claim(driver: Driver, effect: Answer) -> None:
             offer.waiter.fail(ClientError(effect.code))
 
 
-def prepared(driver: Driver, claim: int) -> None:
-    """Open the session and claim generation 1, unless whoever asked for it has been answered already."""
-    offer = driver.offers.get(claim)
-    if offer is not None:
-        driver.dispatch(m.Prepared(claim, digest_of(offer.token)))
-
-
 def start_delivery(driver: Driver) -> None:
     """Start the writer of the claim that was just accepted."""
     data = driver.value.cells["attachment", None].data
     offer = driver.offers[data.claim]
-    delivery = Delivery(driver, offer.transport, data.generation, offer.position, hello_of(driver, offer))
-    driver.deliveries[data.generation] = delivery
-    driver.host.spawn(delivery.run, lambda error: delivery.fail(error))
+    generation: int = data.generation
+    delivery = Delivery(
+        driver, offer.transport, generation, offer.position, lambda: hello_of(driver, generation, offer.token)
+    )
+    driver.deliveries[generation] = delivery
+    driver.host.spawn(delivery.run, delivery.failed)
 
 
-def hello_of(driver: Driver, offer: Offer) -> bytes:
+def hello_of(driver: Driver, generation: int, token: str) -> bytes:
     """Encode the activation frame, which carries the plaintext of the fresh token."""
-    session = {"id": driver.session_id, **driver.config}
-    generation = driver.value.generation
+    session = {**driver.config, "id": driver.session_id}
     if generation == 1:
-        return outbound.session_created(session, generation, offer.token)
-    return outbound.session_resumed(session, generation, offer.token)
+        return outbound.session_created(session, generation, token)
+    return outbound.session_resumed(session, generation, token)
 
 
 def submit(driver: Driver, request_id: str) -> None:
@@ -123,10 +122,11 @@ def submit(driver: Driver, request_id: str) -> None:
     link.submit(request_id, data.epoch, params)
     waiting = driver.inputs.setdefault(request_id, Input())
     for payload in waiting.waiting:
-        link.append(request_id, payload)
+        if payload is None:
+            link.finish(request_id)
+        else:
+            link.append(request_id, payload)
     waiting.waiting.clear()
-    if waiting.finished:
-        link.finish(request_id)
 
 
 def abort(driver: Driver, request_id: str) -> None:
@@ -138,22 +138,34 @@ def abort(driver: Driver, request_id: str) -> None:
         link.abort((request_id,))
 
 
-def append_input(driver: Driver, request_id: str, payload: bytes) -> None:
-    """Hand input to a request, now or when it has a worker."""
-    link = _link(driver, request_id)
-    if link is None or driver.value.state("request", request_id) == "RESERVED":
-        driver.inputs.setdefault(request_id, Input()).waiting.append(payload)
+def append_audio(driver: Driver, request_id: str, pcm: bytes) -> None:
+    """Hand over audio that has its room in the books; a request that was refused inside the call gives it back."""
+    if driver.value.state("request", request_id):
+        driver.inputs.setdefault(request_id, Input()).queued_bytes += len(pcm)
+        append_input(driver, request_id, pcm)
     else:
-        link.append(request_id, payload)
+        driver.dispatch(InputReleased(len(pcm)))
+
+
+def append_input(driver: Driver, request_id: str, payload: bytes) -> None:
+    """Hand input to a request, now or when it has a worker; one that is released has no use for it."""
+    _hand(driver, request_id, payload)
 
 
 def finish_input(driver: Driver, request_id: str) -> None:
-    """Tell a request that its input, or its turn, is whole, now or when it has a worker."""
-    state, link = driver.value.state("request", request_id), _link(driver, request_id)
-    if link is None or state == "RESERVED":
-        driver.inputs.setdefault(request_id, Input()).finished = True
-    elif state in {"SUBMITTING", "RUNNING"}:
+    """Tell a request that its input, or its turn, is whole: after what was appended, and as late as that."""
+    _hand(driver, request_id, None)
+
+
+def _hand(driver: Driver, request_id: str, payload: bytes | None) -> None:
+    state = driver.value.state("request", request_id)
+    link = _link(driver, request_id) if state in TAKING else None
+    if state == "RESERVED":
+        driver.inputs.setdefault(request_id, Input()).waiting.append(payload)
+    elif link is not None and payload is None:
         link.finish(request_id)
+    elif link is not None and payload is not None:
+        link.append(request_id, payload)
 
 
 def forget_request(driver: Driver, request_id: str) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from interlock.errors import ClientError
 from interlock.machine import Key, Message
 from interlock.runtime.ports import Transport
 from interlock.runtime.waiter import Waiter
@@ -26,7 +27,8 @@ class Timer(NamedTuple):
 class Offer:
     """One call of ``open`` or ``resume``: the transport that it brings, and the task that waits for it.
 
-    ``token`` is the plaintext of the fresh credential; it goes to the writer and nowhere else.
+    ``token`` is the plaintext of the fresh credential; it goes to the writer and nowhere else. ``refusal`` is what the
+    pipeline said, in its own words.
     """
 
     claim: int
@@ -34,14 +36,17 @@ class Offer:
     token: str
     position: int
     waiter: Waiter[int]
+    refusal: ClientError | None = None
 
 
 @dataclass(slots=True)
 class Input:
-    """Input of one stage request: what waits for a worker, and what the stage has not taken yet."""
+    """Input of one stage request: what waits for a worker, and what the stage has not taken yet.
 
-    waiting: list[bytes] = field(default_factory=list)
-    finished: bool = False
+    ``None`` among what waits is the end of a turn, in its place.
+    """
+
+    waiting: list[bytes | None] = field(default_factory=list)
     queued_bytes: int = 0
     turns: int = 0
 

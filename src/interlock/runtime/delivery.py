@@ -7,8 +7,9 @@ transition: eviction, drop and finish are orders, each with a deadline, past whi
 
 from __future__ import annotations
 
+import logging
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import trio
@@ -21,14 +22,18 @@ from interlock.wire.codes import CloseCode
 if TYPE_CHECKING:
     from interlock.runtime.driver import Driver
 
+log = logging.getLogger("interlock")
+
 Mode: TypeAlias = Literal["live", "evicted", "finishing", "dropped"]
 
 
 class Delivery:
     """One generation's writer. Every method without ``async`` may be called from any task of the host's thread."""
 
-    def __init__(self, driver: Driver, transport: Transport, generation: int, cursor: int, hello: bytes) -> None:
-        """Deliver ``hello``, then what the journal has after ``cursor``, then what comes."""
+    def __init__(
+        self, driver: Driver, transport: Transport, generation: int, cursor: int, hello: Callable[[], bytes]
+    ) -> None:
+        """Deliver what ``hello`` makes, then what the journal has after ``cursor``, then what comes."""
         self.driver = driver
         self.transport = transport
         self.generation = generation
@@ -73,12 +78,12 @@ class Delivery:
     def drop(self, reason: str) -> None:
         """Abort the transport now."""
         self.mode, self.reason = "dropped", reason
-        self.transport.abort(reason)
         self._scope.cancel()
+        self.transport.abort(reason)
 
-    def fail(self, error: Exception) -> None:
-        """The transport broke its word in a way of its own; it is lost like any other."""
-        self._lost(type(error).__name__)
+    def failed(self, error: Exception) -> None:
+        """Say in the log that a transport broke its word; it was lost like any other."""
+        log.error("%s: transport %d failed: %r", self.driver.session_id, self.generation, error)
 
     async def run(self) -> None:
         """Write until retired; whatever happens, the transport is closed once and the books say so."""
@@ -88,14 +93,23 @@ class Delivery:
                 await self._say_goodbye()
         except TransportClosed as error:
             self._lost(str(error))
+        except BaseException as error:
+            self._lost("host_stopped" if isinstance(error, trio.Cancelled) else type(error).__name__)
+            raise
         finally:
+            self._end()
+
+    def _end(self) -> None:
+        try:
             if not self._said_goodbye:  # after a goodbye the transport ends by itself, within its own deadline
-                self.transport.abort(self.reason or "host_stopped")
+                self.transport.abort(self.reason)
+        finally:
             self.driver.delivered(self)
 
     async def _write(self) -> None:
-        await self._send((self._hello,))
-        self.driver.dispatch(m.ActivationDelivered(self.generation))
+        if self.mode != "evicted":
+            await self._send((self._hello(),))
+            self.driver.dispatch(m.ActivationDelivered(self.generation))
         while self.mode != "evicted":
             frames = self._take()
             if frames:

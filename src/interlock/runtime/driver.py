@@ -7,6 +7,7 @@ what was asked for inside is taken first. There is no lock, because there is no 
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -17,12 +18,11 @@ from interlock.errors import ClientError, Defect
 from interlock.machine import Cancelled, Message
 from interlock.runtime.beside import Input, Offer, Speech, Timer
 from interlock.runtime.delivery import Delivery
-from interlock.runtime.hear import hear
-from interlock.runtime.perform import perform
+from interlock.runtime.perform import heed, judge, note, perform
 from interlock.runtime.ports import Reply
 from interlock.runtime.room import Room
 from interlock.session.books import Handed, Produced, Sequenced, TransportClosed, Trimmed
-from interlock.session.decide import COMPOSITION, decide, new_value
+from interlock.session.decide import COMPOSITION, new_value
 from interlock.session.journal import Frames
 from interlock.session.settings import Settings
 from interlock.tables import messages as m
@@ -56,6 +56,7 @@ class Driver:
         self._inner: list[Message] = []
         self._replies: deque[tuple[int, Reply]] = deque()
         self._running = False
+        self._hearing = False
 
     @property
     def settings(self) -> Settings:
@@ -76,9 +77,11 @@ class Driver:
         """Ask for a response to ``turn``; its text lies beside until the response has ended."""
         self.last_turn = turn
         self.speeches[response_id] = Speech(turn)
-        self.dispatch(m.TurnHeard(response_id, stages))
-        if not self.value.state("response", response_id):
-            self.speeches.pop(response_id, None)
+        try:
+            self.dispatch(m.TurnHeard(response_id, stages))
+        finally:
+            if not self.value.state("response", response_id):
+                self.speeches.pop(response_id, None)
 
     def start(self) -> None:
         """Perform what it means that the session exists: its preparation, and its idle clock."""
@@ -100,10 +103,8 @@ class Driver:
 
     def reply(self, incarnation: int, reply: Reply) -> None:
         """Take what a stage has answered; one that answers from inside its order is heard when the run is over."""
-        if self._running:
-            self._replies.append((incarnation, reply))
-        else:
-            hear(self, incarnation, reply)
+        self._replies.append((incarnation, reply))
+        self._hear()
 
     def take(self, generation: int, cursor: int) -> tuple[tuple[bytes, ...], int]:
         """Return the frames that are due to the writer of ``generation``, and the position after them."""
@@ -123,7 +124,7 @@ class Driver:
     def hold(self, seq: int, epoch: int, data: bytes) -> None:
         """Keep an encoded frame for sending and replay, and make room for it."""
         self.frames.append(seq, epoch, trio.current_time(), data)
-        if self.frames.size > self.settings.journal_bytes:
+        if self.frames.size > self.settings.journal_bytes or self.frames.oldest_at < self._ages_before():
             self._make_room(is_delta=epoch > 0)
         if self.delivery is not None:
             self.delivery.wake()
@@ -144,12 +145,11 @@ class Driver:
     def delivered(self, delivery: Delivery) -> None:
         """The transport of a delivery is closed; the books and the host are told."""
         self.deliveries.pop(delivery.generation, None)
-        if delivery.generation not in self.value.closing:
-            self.dispatch(m.TransportLost(delivery.generation, delivery.reason or "host_stopped"))
         self.dispatch(TransportClosed(delivery.generation))
 
     def land(self, claim: int) -> None:
         """Land the cancel of a caller that waits for ``claim``: synchronously, in the delivery of the cancel."""
+        self.offers.pop(claim, None)
         if self.value.state("session") == "OPENING":
             self.dispatch(Cancelled("session"))
         elif self.value.cells["attachment", None].data.claim == claim:
@@ -170,14 +170,30 @@ class Driver:
         self._running = True
         try:
             self._step(event)
-            while self._queue:
-                self._step_inside(self._queue.popleft())
+            self._follow()
         finally:
             self._running = False
-        while self._replies and not self._running:
-            hear(self, *self._replies.popleft())
+        self._hear()
         self.host.settled(self)
         self.room.changed()
+
+    def _hear(self) -> None:
+        """Hear replies one after the other: never inside a run, and never inside another reply, half of it done."""
+        if self._running or self._hearing:
+            return
+        self._hearing = True
+        try:
+            while self._replies:
+                heed(self, *self._replies.popleft())
+        finally:
+            self._hearing = False
+
+    def _follow(self) -> None:
+        """Take what was dispatched meanwhile: first what came from inside the last step, in its order."""
+        while self._inner or self._queue:
+            self._queue.extendleft(reversed(self._inner))
+            self._inner.clear()
+            self._step_inside(self._queue.popleft())
 
     def _step_inside(self, event: Message) -> None:
         try:
@@ -186,37 +202,48 @@ class Driver:
             return  # recorded; there is no caller to tell
 
     def _step(self, event: Message) -> None:
-        before = self.value
+        before, now = self.value, trio.current_time()
         try:
-            decision = decide(before, event)
-        except ClientError as error:
-            self.host.record.refused(trio.current_time(), before, event, error.code)
+            decision = judge(before, event)
+        except ClientError as refusal:
+            code = refusal.code
+            note(self.host, lambda record: record.refused(now, before, event, code))
             raise
         except Defect as error:
             self.host.defect(self, event, error)
             return
         self.value = decision.value
-        self.host.record.decided(trio.current_time(), before, event, decision)
+        note(self.host, lambda record: record.decided(now, before, event, decision))
         if self.value.journal.trimmed != before.journal.trimmed:
             self.frames.trim(self.value.journal.trimmed)
         for effect in decision.effects:
             perform(self, effect)
-        self._queue.extendleft(reversed(self._inner))
-        self._inner.clear()
 
     def _make_room(self, *, is_delta: bool) -> None:
         """Let go of frames that a transport was handed, oldest first; what may not go ends the session."""
-        settings, attached = self.settings, self.value.state("lease") == "HELD"
-        oldest = trio.current_time() - settings.journal_age_s if attached else float("-inf")
-        drops = not attached and settings.overflow == "drop_oldest"
-        through = self.value.journal.head if drops else self.value.journal.handed
-        mark = self.frames.mark(room=settings.journal_bytes, before=oldest, through=through)
+        settings, attached, through = self.settings, self._is_held, self._expendable_through()
+        mark = self.frames.mark(room=settings.journal_bytes, before=self._ages_before(), through=through)
         if mark > self.value.journal.trimmed:
             self.dispatch(Trimmed(mark))
             self.frames.trim(mark)
         limit = settings.journal_bytes + (0 if is_delta else settings.reserve_bytes)
         if self.frames.size > limit and not self._running_down:
             self.dispatch(m.EndRequested("output_backpressure" if attached else "journal_overflow"))
+
+    def _expendable_through(self) -> int:
+        """Return up to where frames may be let go: what was handed over, and to the transport of now as well."""
+        journal = self.value.journal
+        if not self._is_held and self.settings.overflow == "drop_oldest":
+            return journal.head
+        return journal.handed if self.delivery is None else min(journal.handed, self.delivery.cursor)
+
+    def _ages_before(self) -> float:
+        """Return the time before which frames are too old; while nobody is attached, none is."""
+        return trio.current_time() - self.settings.journal_age_s if self._is_held else -math.inf
+
+    @property
+    def _is_held(self) -> bool:
+        return self.value.state("lease") == "HELD"
 
     @property
     def _running_down(self) -> bool:

@@ -76,10 +76,10 @@ def _text(driver: Driver, incarnation: int, output: Output) -> None:
     if not seq:
         return
     response_id = driver.value.cells["request", output.request_id].data.response_id
+    chain = driver.value.cells["response", response_id].data.chain
     text = output.payload.decode("utf-8", "replace")
     driver.speeches[response_id].said.append(text)
     driver.hold(seq, output.epoch, outbound.transcript_delta(seq, response_id, text))
-    chain = driver.value.cells["response", response_id].data.chain
     for after in chain[chain.index(output.request_id) + 1 :][:1]:
         acts.append_input(driver, after, output.payload)
 
@@ -118,7 +118,7 @@ def _listens(driver: Driver, incarnation: int, request_id: str) -> bool:
 
 def _consumed(driver: Driver, reply: Consumed) -> None:
     held = driver.inputs.get(reply.request_id)
-    size = min(reply.size, held.queued_bytes) if held is not None else 0
+    size = max(min(reply.size, held.queued_bytes), 0) if held is not None else 0
     if held is not None and size:
         held.queued_bytes -= size
         driver.dispatch(InputReleased(size))

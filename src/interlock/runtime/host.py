@@ -62,7 +62,7 @@ class Host:
         self._stopping = trio.Event()
         self._stopped = trio.Event()
         self.room = Room()
-        self._readied = trio.Event()
+        self._readied = Room()
 
     # --- what a caller may do
 
@@ -89,7 +89,7 @@ class Host:
         """
         await trio.lowlevel.checkpoint_if_cancelled()
         driver = self.drivers.get(session_id)
-        if driver is None:
+        if driver is None or driver.ended.is_set():
             raise self.tombs.error(session_id)
         offer = self._offer(driver, transport, position)
         try:
@@ -103,7 +103,7 @@ class Host:
     def stop(self) -> None:
         """Begin the shutdown: no new session, every session ends. Idempotent."""
         self._stopping.set()
-        self._readied.set()
+        self._readied.changed()
 
     async def shutdown(self) -> None:
         """Begin the shutdown and wait until it is over; giving up the wait undoes nothing."""
@@ -116,9 +116,7 @@ class Host:
 
     async def wait_ready(self, *stages: str) -> None:
         """Wait until each of these stages has a worker that takes requests, or the host stops."""
-        while not self.is_stopping and any(self.fleet.link(stage) is None for stage in stages):
-            self._readied = trio.Event()
-            await self._readied.wait()
+        await self._readied.wait_for(lambda: self.is_stopping or all(self.fleet.link(stage) for stage in stages))
 
     def owed(self) -> list[dict[str, Any]]:
         """List what somebody still owes: transports to close, stage requests to release, workers to end."""
@@ -145,29 +143,33 @@ class Host:
     async def run(self, *, task_status: trio.TaskStatus[Host] = trio.TASK_STATUS_IGNORED) -> None:
         """Serve until stopped or cancelled; either way, return only when the shutdown is over."""
         self._thread = threading.get_ident()
+        cancelled: trio.Cancelled | None = None
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._watch)
-            await self._serve(task_status)
-            nursery.cancel_scope.cancel()
-
-    async def _watch(self) -> None:
-        """Turn a cancel from outside into the shutdown."""
-        try:
-            await trio.sleep_forever()
-        finally:
-            self.stop()
+            nursery.start_soon(self._serve, task_status)
+            try:
+                await self._stopped.wait()
+            except trio.Cancelled as error:
+                cancelled = error  # raised again below, when all is over: the nursery would make a group of it
+                self.stop()
+        if cancelled is not None:
+            raise cancelled
 
     async def _serve(self, task_status: trio.TaskStatus[Host]) -> None:
-        with trio.CancelScope(shield=True):
-            async with trio.open_nursery() as self._nursery:
-                self._nursery.start_soon(self.deadlines.run, self._overdue)
-                fleet_done = trio.Event()
-                self.spawn(lambda: self._keep_fleet(fleet_done), lambda error: self._fleet_failed(error, fleet_done))
-                task_status.started(self)
-                await self._stopping.wait()
-                await self._end_all(fleet_done)
-                self._nursery.cancel_scope.cancel()
-        self._stopped.set()
+        try:
+            with trio.CancelScope(shield=True):
+                async with trio.open_nursery() as self._nursery:
+                    await self._live(self._nursery, task_status)
+                    self._nursery.cancel_scope.cancel()
+        finally:
+            self._stopped.set()
+
+    async def _live(self, nursery: trio.Nursery, task_status: trio.TaskStatus[Host]) -> None:
+        fleet_done = trio.Event()
+        nursery.start_soon(self.deadlines.run, self._overdue)
+        self.spawn(lambda: self._keep_fleet(fleet_done), lambda error: self._fleet_failed(error, fleet_done))
+        task_status.started(self)
+        await self._stopping.wait()
+        await self._end_all(fleet_done)
 
     async def _keep_fleet(self, done: trio.Event) -> None:
         await self.fleet.run(self)
@@ -248,16 +250,17 @@ class Host:
         if state in {"QUARANTINED", "CLOSED"} and not driver.ended.is_set():
             driver.ended.set()
             self.tombs.bury(driver.session_id, driver.value.cells["session", None].data.reason, self.now())
-        if state == "CLOSED" and not driver.value.closing and not driver.deliveries:
+        if driver.is_quiet:
             driver.frames.clear()
-            self.drivers.pop(driver.session_id, None)
+            if state == "CLOSED":
+                self.drivers.pop(driver.session_id, None)
         self.room.changed()
 
     # --- what the fleet tells
 
     def worker_ready(self, stage: str, incarnation: int) -> None:
         """Assign every request that waits for the stage."""
-        self._readied.set()
+        self._readied.changed()
         for request_id, driver in self._seeking.pop(stage, {}).items():
             driver.dispatch(m.WorkerAssigned(request_id, incarnation))
 

@@ -39,7 +39,7 @@ def used_by(driver: Driver) -> dict[str, int]:
         "max_requests": machines.count("request"),
         "max_responses": machines.count("response"),
         "max_fences": machines.count("fence"),
-        "max_evicting": len(driver.value.closing),
+        "max_evicting": sum(delivery.mode == "evicted" for delivery in driver.deliveries.values()),
         "max_turns": driver.value.turns,
         "max_notices": max((d.notices for d in driver.deliveries.values()), default=0),
         "journal_bytes": driver.frames.size,

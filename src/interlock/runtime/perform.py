@@ -16,10 +16,19 @@ import trio
 from interlock.errors import ClientError, Defect
 from interlock.machine import ArmTimer, DisarmTimer, Message, StartWork, StopWork
 from interlock.runtime import acts
+from interlock.runtime.beside import Offer
+from interlock.runtime.hear import hear
+from interlock.runtime.ports import Recorder, Reply
+from interlock.runtime.silent import Silent
+from interlock.session.credential import digest_of
+from interlock.session.decide import Decision, decide
+from interlock.session.value import Value
 from interlock.tables import messages as m
+from interlock.wire.lifecycle import LifecycleFacts
 
 if TYPE_CHECKING:
     from interlock.runtime.driver import Driver
+    from interlock.runtime.host import Host
 
 log = logging.getLogger("interlock")
 
@@ -66,22 +75,58 @@ async def contain(work: Callable[[], Awaitable[None]], failed: Failure) -> None:
         failed(error)
 
 
-async def prepare(driver: Driver, claim: int) -> None:
-    """Let the pipeline prepare a session, within ``prepare_s``; its outcome is an event, unless it was retired."""
-    with trio.CancelScope() as driver.preparation:
-        outcome = m.PrepareFailed("prepare_timeout")
-        try:
-            with trio.move_on_after(driver.settings.prepare_s) as deadline:
-                await driver.host.pipeline.prepare(driver.config)
-            if not deadline.cancelled_caught:
-                acts.prepared(driver, claim)
-                return
-        except ClientError as error:
-            outcome = m.PrepareFailed(error.code)
-        except Exception:
-            log.exception("%s: preparation failed", driver.session_id)
-            outcome = m.PrepareFailed("engine_error")
-        driver.dispatch(outcome)
+def judge(value: Value, event: Message) -> Decision:
+    """Decide. What fails in a guard or an assignment, and is no refusal, is a defect of ours: nothing has changed."""
+    try:
+        return decide(value, event)
+    except (ClientError, Defect):
+        raise
+    except Exception as error:
+        raise Defect(f"{type(event).__name__}: {error!r}") from error
+
+
+def heed(driver: Driver, incarnation: int, reply: Reply) -> None:
+    """Take a stage's reply. What is wrong with it concerns its own session (SR-11); a limit is told to the client."""
+    try:
+        hear(driver, incarnation, reply)
+    except ClientError as error:
+        driver.tell("error", LifecycleFacts(code=error.code, message=str(error)))
+    except Exception:
+        log.exception("%s: a reply could not be taken", driver.session_id)
+        driver.dispatch(m.EndRequested("internal_error"))
+
+
+def note(host: Host, write: Callable[[Recorder], None]) -> None:
+    """Let the recorder write. One that fails is not asked again: a trace is no reason to lose a session."""
+    try:
+        write(host.record)
+    except Exception:
+        log.exception("the recorder has failed; nothing more is recorded")
+        host.record = Silent()
+
+
+async def prepare(driver: Driver, offer: Offer, scope: trio.CancelScope) -> None:
+    """Let the pipeline prepare a session; the outcome is an event, unless the preparation was retired."""
+    with scope:
+        await trio.lowlevel.checkpoint_if_cancelled()
+        outcome = await _outcome_of(driver, offer)
+        if not scope.cancel_called:
+            driver.dispatch(outcome)
+
+
+async def _outcome_of(driver: Driver, offer: Offer) -> Message:
+    try:
+        with trio.move_on_after(driver.settings.prepare_s) as deadline:
+            await driver.host.pipeline.prepare(driver.config)
+    except ClientError as error:
+        offer.refusal = error
+        return m.PrepareFailed(error.code)
+    except Exception:
+        log.exception("%s: preparation failed", driver.session_id)
+        return m.PrepareFailed("engine_error")
+    if deadline.cancelled_caught:
+        return m.PrepareFailed("prepare_timeout")
+    return m.Prepared(offer.claim, digest_of(offer.token))
 
 
 def _perform(driver: Driver, effect: Effect) -> None:
@@ -89,7 +134,7 @@ def _perform(driver: Driver, effect: Effect) -> None:
         case m.AppendEvent():
             acts.append_event(driver, effect)
         case m.VoidOutput():
-            acts.void_output(driver, effect)
+            _void(driver, effect)
         case m.AdvanceEpoch() | m.RotateCredential():
             pass  # both are entries in the books, made by decide
         case m.EvictTransport():
@@ -118,11 +163,18 @@ def _perform(driver: Driver, effect: Effect) -> None:
             assert_never(effect)
 
 
+def _void(driver: Driver, effect: m.VoidOutput) -> None:
+    unsent, sent = acts.void_output(driver, effect)
+    now, name = driver.host.now(), driver.session_id
+    note(driver.host, lambda record: record.voided(now, name, effect.through, unsent, sent))
+
+
 def _start(driver: Driver, effect: StartWork) -> None:
     match effect.work:
         case "Prepare":
-            (claim,) = driver.offers
-            driver.host.spawn(lambda: prepare(driver, claim), lambda _: None)
+            (offer,), scope = driver.offers.values(), trio.CancelScope()
+            driver.preparation = scope
+            driver.host.spawn(lambda: prepare(driver, offer, scope), lambda _: None)
         case "Deliver":
             acts.start_delivery(driver)
         case "Serve":

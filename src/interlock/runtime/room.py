@@ -25,5 +25,6 @@ class Room:
         """Return when ``holds`` does."""
         await trio.lowlevel.checkpoint()
         while not holds():
-            self._changed = self._changed or trio.Event()
+            if self._changed is None:
+                self._changed = trio.Event()
             await self._changed.wait()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from interlock.errors import ClientError
 from interlock.runtime import acts
 from interlock.runtime.beside import Input
-from interlock.session.books import Acknowledged, InputQueued, PlaybackAcked, TurnCommitted
+from interlock.session.books import Acknowledged, InputQueued, InputReleased, PlaybackAcked, TurnCommitted
 from interlock.session.settings import Settings
 from interlock.tables import messages as m
 from interlock.wire import outbound
@@ -61,9 +61,12 @@ class Session:
         """
         driver = self._active()
         driver.dispatch(InputQueued(len(pcm)))
-        request_id = self._listening() or self._listen()
-        driver.inputs.setdefault(request_id, Input()).queued_bytes += len(pcm)
-        acts.append_input(driver, request_id, pcm)
+        try:
+            request_id = self._listening() or self._listen()
+        except ClientError:
+            driver.dispatch(InputReleased(len(pcm)))
+            raise
+        acts.append_audio(driver, request_id, pcm)
 
     def commit(self) -> None:
         """End the turn here. Raises ``input_audio_buffer_empty`` when no audio was ever appended."""
@@ -96,7 +99,7 @@ class Session:
         driver = self._active()
         driver.host.pipeline.check(changes)
         driver.config = {**driver.config, **changes}
-        return {"id": driver.session_id, **driver.config}
+        return {**driver.config, "id": driver.session_id}
 
     def barge_in(self, reason: str = "client_cancelled") -> None:
         """Make everything that is being said stale, from this moment on."""
@@ -146,6 +149,7 @@ class Session:
         return driver.value.input_bytes * 2 <= driver.settings.input_bytes or driver.ended.is_set()
 
     def _current(self) -> Driver:
+        self._driver.host.check_thread()
         if self._driver.value.generation != self.generation:
             raise ClientError("session_closed", "another transport has taken this session over")
         return self._driver

@@ -153,7 +153,7 @@ def acknowledged(value: Value, event: Acknowledged) -> Value:
     journal, credential = value.journal, value.credential
     if event.generation != value.generation:
         return value._replace(stale=value.stale + 1)
-    if event.position > journal.handed:
+    if event.position > max(journal.handed, journal.trimmed):  # a client may have been told to go on from ``trimmed``
         raise ClientError("invalid_event_ack", f"position {event.position} was never sent; {journal.handed} was last")
     if event.claimed == value.generation or event.position > credential.claim_head:
         credential = prove(credential)

@@ -6,6 +6,7 @@ The positions that decide (head, handed, trimmed) are in the frozen value; this 
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 
@@ -39,10 +40,22 @@ class Frames:
     def __len__(self) -> int:
         return len(self._frames)
 
+    @property
+    def oldest_at(self) -> float:
+        """When the oldest frame was held; infinite when there is none."""
+        return self._frames[0].at if self._frames else math.inf
+
+    @property
+    def live(self) -> list[Frame]:
+        """The frames that still have their bytes."""
+        return [frame for frame in self._frames if frame.data is not None]
+
     def append(self, seq: int, epoch: int, at: float, data: bytes) -> None:
-        """Hold a frame. Numbers come in order, without a hole."""
+        """Hold a frame. Numbers come in order; one whose frame could not be made is a void frame."""
         if not self._frames:
             self._first = seq
+        for missing in range(self._first + len(self._frames), seq):
+            self._frames.append(Frame(missing, epoch, at, None))
         self._frames.append(Frame(seq, epoch, at, data))
         self.size += len(data)
 
