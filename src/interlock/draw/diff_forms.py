@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from interlock.draw.diff_words import Said, changed, listed, quoted
 from interlock.spec.form import Kind, MachineForm, MessageForm, WorkForm
-from interlock.spec.plan import Plan, span_of
+from interlock.spec.plan import CANCELLED, Plan, span_of
 
 T = TypeVar("T")
 
@@ -78,7 +78,7 @@ def _messages(form: MachineForm | None) -> dict[str, Sent]:
     for name in form.effects:
         found[name] = "this machine, an effect", form.message.get(name)
     for origin, events in form.events.items():
-        found |= {event: (origin, form.message.get(event)) for event in events}
+        found |= {event: (origin, form.message.get(event)) for event in events if event != CANCELLED}
     return found
 
 

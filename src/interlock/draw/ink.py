@@ -17,7 +17,7 @@ LINE = "#424a53"
 FAINT = "#57606a"
 TABLE = '<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="3">'
 
-_SAFE = " _.,:;/()[]=+-"
+_SAFE = " _.,:;/()[]=+-~"
 
 
 def page(name: str, head: str, doc: str, body: Iterable[str], notes: Iterable[str] = ()) -> str:
