@@ -36,11 +36,16 @@ tables: $(STAMP) ## Generate src/interlock/tables from machines/*.toml
 diagrams: $(STAMP) ## Draw diagrams/*.dot and *.svg from machines/*.toml
 	$(BIN)/interlock draw
 
-bench: $(STAMP) ## Measure, each number beside its peer's in the same run
+bench: $(VENV)/.bench ## Measure, each number beside its peer's in the same run
 	@set -e; for file in benchmarks/bench_*.py; do \
 		test -e "$$file" || { echo "no benchmarks/bench_*.py yet"; break; }; \
 		echo "== $$file"; $(BIN)/python "$$file"; \
 	done
+
+$(VENV)/.bench: $(STAMP)
+	@echo "== installing the peers of the benchmarks"
+	$(BIN)/python -m pip install -qq --disable-pip-version-check --progress-bar off -c $(VENV)/constraints.txt -e '.[bench]'
+	@touch $@
 
 clean: ## Remove what was built and cached, .venv included
 	rm -rf $(VENV) build dist demo-out htmlcov .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis \
