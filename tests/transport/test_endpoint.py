@@ -14,7 +14,7 @@ from interlock.transport.limits import SocketLimits
 from interlock.transport.websocket import WebSocketTransport
 from tests.transport.served import UPGRADE, echo, raw, reset, rest, served
 
-pytestmark = pytest.mark.real_clock
+pytestmark = [pytest.mark.real_clock, pytest.mark.timeout_s(10)]
 
 
 def pages(path: str) -> tuple[int, str, bytes] | None:

@@ -12,7 +12,7 @@ from interlock.transport.limits import SocketLimits
 from interlock.transport.websocket import MAX_REASON, WebSocketTransport, fit
 from tests.transport.served import deaf, echo, frame, opened, reset, rest, served
 
-pytestmark = pytest.mark.real_clock
+pytestmark = [pytest.mark.real_clock, pytest.mark.timeout_s(10)]
 
 
 class Held:
@@ -65,36 +65,44 @@ async def test_an_echo_of_text_binary_fragments_and_pings() -> None:
         assert [await client.recv() for _ in range(3)] == ["text", "binary", "in pieces"]
 
 
-async def test_a_close_says_its_code_and_reason() -> None:
-    async def handler(transport: WebSocketTransport) -> None:
-        await transport.close(4001, "ä" * 100)
-        with pytest.raises(TransportClosed):
-            await transport.send([b"late"])
+async def test_a_close_says_its_code_and_reason_and_a_late_word_waits_for_its_end() -> None:
+    ended: list[str] = []
+
+    async def say_late(transport: WebSocketTransport) -> None:
         with pytest.raises(TransportClosed):
             await transport.close(1000, "twice")
-        assert await transport.receive() is None
-        assert (transport.ended, transport.close_code) == ("closed with 4001", 4001)
+        with pytest.raises(TransportClosed, match="closed with 4001"):
+            await transport.send([b"late"])
+        ended.append("late")
 
-    async with served(handler) as port, connect(f"ws://127.0.0.1:{port}/v1/realtime") as client:
+    held = Held()
+    async with (
+        served(held) as port,
+        connect(f"ws://127.0.0.1:{port}/v1/realtime") as client,
+        trio.open_nursery() as late,
+    ):
+        transport = await held.get()
+        await transport.close(4001, "ä" * 100)
+        late.start_soon(say_late, transport)
+        assert await transport.receive() is None
+        assert (transport.ended, transport.close_code, ended) == ("closed with 4001", 4001, [])
+        held.over.set()
         with pytest.raises(ConnectionClosed):
             await client.recv()
         assert (client.close_code, client.close_reason) == (4001, "ä" * 61)
-        assert len(fit("ä" * 100).encode()) == MAX_REASON - 1
+    assert (len(fit("ä" * 100).encode()), ended) == (MAX_REASON - 1, ["late"])
 
 
 async def test_what_was_sent_before_the_goodbye_is_received_first() -> None:
-    seen: list[bytes | None] = []
-
-    async def handler(transport: WebSocketTransport) -> None:
-        await trio.sleep(0.05)
-        seen.extend([await transport.receive() for _ in range(3)])
-        seen.append(transport.ended.encode())
-
-    async with served(handler) as port:
+    held = Held()
+    async with served(held) as port:
         stream = await opened(port)
         await stream.send_all(frame(1, b"one") + frame(1, b"two") + frame(8, b"\x03\xe8bye"))
+        transport = await held.get()
+        assert [await transport.receive() for _ in range(3)] == [b"one", b"two", None]
+        assert (transport.ended, transport.close_code, transport.close_reason) == ("closed by peer", 1000, "bye")
+        held.over.set()
         assert (await rest(stream)).endswith(b"\x88\x05\x03\xe8bye")
-    assert seen == [b"one", b"two", None, b"closed by peer"]
 
 
 @pytest.mark.parametrize("times", [1, 3])
@@ -160,6 +168,23 @@ async def test_a_cancelled_send_leaves_half_a_frame_and_nothing_follows_it() -> 
                 await order
         held.over.set()
         assert (await rest(stream))[-7:] == b"<reset>"
+
+
+async def test_words_said_while_another_write_is_under_way_follow_it() -> None:
+    held = Held()
+    async with served(held) as port:
+        stream = await deaf(port)
+        transport = await held.get()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(transport.send, [b"a" * (8 << 20)])
+            await trio.sleep(0.02)
+            nursery.start_soon(transport.send, [b"b" * 5])
+            await trio.sleep(0.02)
+            nursery.start_soon(transport.close, 1000, "")
+            while not (read := await stream.receive_some(1 << 20)).endswith(b"\x81\x05bbbbb\x88\x02\x03\xe8"):
+                assert read
+        held.over.set()
+        await stream.aclose()
 
 
 async def test_a_peer_that_resets_ends_the_reader_and_fails_the_writer() -> None:

@@ -8,6 +8,7 @@ from typing import Final, TypeAlias
 
 import trio
 
+from interlock.runtime.perform import contain
 from interlock.transport.handshake import PATHS, Respond, greet
 from interlock.transport.limits import SocketLimits
 from interlock.transport.reset import free
@@ -18,7 +19,7 @@ Handler: TypeAlias = Callable[[WebSocketTransport], Awaitable[None]]
 """Serves one connection and returns when it is over; the endpoint then closes it, if nobody has yet."""
 
 DEFAULT_LIMITS: Final = SocketLimits()
-_LOG: Final = logging.getLogger(__name__)
+_LOG: Final = logging.getLogger("interlock")
 
 
 def no_pages(path: str) -> None:
@@ -59,18 +60,10 @@ class _Endpoint:
         self._connections += 1
         try:
             if self._connections <= self._limits.max_connections:
-                await self._guarded(stream)
+                await contain(lambda: self._talk(stream), _report)
         finally:
             self._connections -= 1
             free(stream, hard=True)
-
-    async def _guarded(self, stream: trio.SocketStream) -> None:
-        # Here, and only here in this package, whatever a handler raises ends: it is one client's, and the listening
-        # socket is everybody's. It is logged with its traceback.
-        try:
-            await self._talk(stream)
-        except Exception:
-            _LOG.exception("a connection failed")
 
     async def _talk(self, stream: trio.SocketStream) -> None:
         transport = await greet(stream, self._limits, self._paths, self._respond)
@@ -85,3 +78,8 @@ class _Endpoint:
                 raise
             await transport.finish()
             nursery.cancel_scope.cancel()
+
+
+def _report(error: Exception) -> None:
+    """Whatever a handler raised was about one client; the listening socket is everybody's."""
+    _LOG.error("a connection failed", exc_info=error)

@@ -74,15 +74,16 @@ class WebSocketTransport:
     async def send(self, frames: Sequence[bytes]) -> None:
         """Write whole text messages, in order, as one write. Raises :class:`TransportClosed`.
 
-        While the connection is closing, that is said when it has closed: whoever hears it may abort, and would cut off
-        the goodbye that is on its way.
+        While the peer is still to answer a goodbye, that is said when the socket is free: whoever hears it may abort,
+        and would cut the goodbye off.
         """
         self._refuse_if_over()
         try:
             for frame in frames:
                 self._protocol.send_text(frame)
         except InvalidState as error:
-            await self._gone.wait()
+            if not self._protocol.reader.eof:
+                await self._gone.wait()
             raise TransportClosed(self.ended) from error
         await self.flush()
 
@@ -283,6 +284,7 @@ class WebSocketTransport:
     def _free(self, *, hard: bool) -> None:
         self._freed = True
         free(self._stream, hard=hard)
+        self._gone.set()
         self._wake.set()
 
 
