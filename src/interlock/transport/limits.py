@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,3 +21,27 @@ class SocketLimits:
     """From our close frame to the end of the socket, whatever the peer does."""
     max_connections: int = 1024
     """Sockets that an endpoint holds, handshakes included; one more is reset."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientLimits:
+    """What the reference client keeps, and how long it tries."""
+
+    socket: SocketLimits = field(default_factory=SocketLimits)
+    buffer_bytes: int = 8 * 1024 * 1024
+    """Events that were received and not yet read by the application, as they were on the wire."""
+    outbox_bytes: int = 1024 * 1024
+    """Messages that were said and not yet written; past it, saying more waits."""
+    ack_events: int = 32
+    """So many events are acked at once,"""
+    ack_s: float = 0.5
+    """or what came in so long."""
+    attempts: int = 5
+    """Of one resume."""
+    attempt_s: float = 10.0
+    """From dialling to the credentials."""
+    backoff_s: float = 0.25
+    """Between the first two attempts; doubled after each, with jitter."""
+    backoff_max_s: float = 4.0
+    close_s: float = 10.0
+    """From ``session.close`` to the terminal event."""
