@@ -46,7 +46,7 @@ class Composition:
     __slots__ = ("machines", "steps")
 
     def __init__(self, *machines: Machine[Any], steps: int = 10_000) -> None:
-        """Join ``machines``; one run takes at most ``steps`` deliveries."""
+        """Join ``machines``; one run takes at most ``steps`` deliveries, or its own limit ``max_steps``."""
         self.machines: dict[str, Machine[Any]] = {machine.table.name: machine for machine in machines}
         self.steps = steps
 
@@ -60,13 +60,14 @@ class Composition:
         queue: deque[Message] = deque((event,))
         effects: list[Message] = []
         taken: list[Taken] = []
+        steps = limits.get("max_steps", self.steps)
         while queue:
             message = queue.popleft()
             if not message.machine and not isinstance(message, Cancelled):
                 effects.append(message)
                 continue
-            if len(taken) >= self.steps:
-                raise Defect(f"{type(event).__name__}: over {self.steps} deliveries in one run")
+            if len(taken) >= steps:
+                raise Defect(f"{type(event).__name__}: over {steps} deliveries in one run")
             queue.extendleft(reversed(self._deliver(now, message, facts, limits, taken)))
         return Cascade(now, tuple(effects), tuple(taken))
 

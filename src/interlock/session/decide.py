@@ -56,7 +56,11 @@ def decide(value: Value, event: Message) -> Decision:
     if apply is not None:
         return Decision(apply(value, event), (), ())
     settings = value.settings
-    limits = {"max_requests": settings.max_requests, "max_responses": settings.max_responses}
+    limits = {
+        "max_requests": settings.max_requests,
+        "max_responses": settings.max_responses,
+        "max_steps": settings.max_steps,
+    }
     run = COMPOSITION.run(value.cells, event, partial(fill, value), limits)
     stale = value.stale + sum(taken.row is None for taken in run.taken)
     after = _counted(value._replace(cells=run.cells, stale=stale), run.taken)

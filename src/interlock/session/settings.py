@@ -8,6 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 MIB = 1024 * 1024
 
+STEPS_A_REQUEST = 10
+"""Deliveries that a request may cost in one run; a session must always be able to end with all of them."""
+
 
 class Settings(BaseModel):
     """Immutable settings of a host. Durations are seconds (``_s``), sizes are bytes (``_bytes``)."""
@@ -67,4 +70,7 @@ class Settings(BaseModel):
             raise ValueError(f"write_bytes = {self.write_bytes} is over journal_bytes = {self.journal_bytes}")
         if self.cleanup_s > self.shutdown_s:
             raise ValueError(f"cleanup_s = {self.cleanup_s} is over shutdown_s = {self.shutdown_s}: raise the latter")
+        if self.max_steps < STEPS_A_REQUEST * self.max_requests:
+            need = STEPS_A_REQUEST * self.max_requests
+            raise ValueError(f"max_steps = {self.max_steps} is under {STEPS_A_REQUEST} a request: raise it to {need}")
         return self
