@@ -10,9 +10,9 @@ import pytest
 import trio
 
 from interlock.proof import Outcome, Trial, Verdict, run_plan, scenario, sweep
+from interlock.proof.course import Course
 from interlock.proof.judge import Case
 from interlock.proof.plan import parse
-from interlock.proof.watch import Watch
 
 Operation = Callable[[], Awaitable[object]]
 
@@ -171,10 +171,10 @@ def test_a_real_thread_is_unresolved() -> None:
 
 
 def test_an_instrument_that_trio_has_disabled_is_unresolved(monkeypatch: pytest.MonkeyPatch) -> None:
-    def breaks(self: Watch, task: trio.lowlevel.Task) -> None:
+    def breaks(self: Course, task: trio.lowlevel.Task) -> None:
         raise RuntimeError("planted")
 
-    monkeypatch.setattr(Watch, "after_task_step", breaks)
+    monkeypatch.setattr(Course, "after", breaks)
     _, case = outcome_of(one_second, "")
     assert case.verdict is Verdict.UNRESOLVED
     assert "disabled the sweep's instrument" in case.findings[0]

@@ -17,9 +17,14 @@ import trio
 from interlock.proof import trio_internals
 from interlock.proof.places import Place, calling, waiting
 from interlock.proof.plan import ENTRY, FAULTS, OP, TIMER, Injection, Phase, Plan, injection
-from interlock.proof.verdict import Landing, Limits
+from interlock.proof.verdict import Landing, Limits, called
+
+IDLE_PASSES = 20
+"""How often trio polls without a step and without a deadline before that is a deadlock. Under a clock that jumps it
+would otherwise poll for ever at full speed."""
 
 Traced = tuple[int, str, Place, float]
+Homes = list[trio.CancelScope]
 Target = tuple[str, trio.CancelScope, bool]
 
 
@@ -33,7 +38,10 @@ class Course:
         self.sites: list[Injection] = []
         self.landings: list[Landing] = []
         self.trace: list[Traced] | None = [] if trace else None
-        self.deliveries: list[tuple[trio.Cancelled, tuple[trio.CancelScope, ...]]] = []
+        self.deliveries: list[tuple[trio.Cancelled, Homes]] = []
+        self.arriving: tuple[trio.Cancelled, Homes] | None = None
+        self.raised = 0
+        self.raised_at: list[tuple[str, Place]] = []
         self.ours: dict[trio.lowlevel.Task, int] = {}
         self.spawned = 0
         self.root = trio.CancelScope()
@@ -44,9 +52,10 @@ class Course:
         self.steps = self.index = self.idle = self.idle_at = self.first_of_window = 0
         self.open = self.opened = self.hung = False
         self.is_first_of_batch = True
-        self.stopped, self.stopped_at, self.is_unknown = "", 0, False
+        self.stopped, self.drained_at, self.is_unknown = "", 0, False
         self.left: list[str] = []
-        self.due: Injection | None = plan[0] if plan else None
+        self.ended: trio.lowlevel.Task | None = None
+        self._expect(plan[0] if plan else None)
 
     # ------------------------------------------------------------------------------------------------- the window
 
@@ -75,35 +84,62 @@ class Course:
         self.ours[task] = self.spawned
         self.spawned += 1
 
+    def spawned_by_ours(self, task: trio.lowlevel.Task) -> None:
+        """Adopt what one of ours has started; trio's own tasks are not ours."""
+        nursery = task.parent_nursery
+        if nursery is not None and (nursery.parent_task in self.ours or _running() in self.ours):
+            self.adopt(task)
+
+    def exited(self, task: trio.lowlevel.Task) -> None:
+        """Remember a task until its last step is over."""
+        self.ended = task
+
     # ------------------------------------------------------------------------------------------------- the instants
 
     def before(self, task: trio.lowlevel.Task) -> None:
-        """Take note of a step that begins."""
+        """Take note of a step that begins: a task was woken, and is about to run."""
+        if task not in self.ours:
+            return
         self.steps += 1
-        if self.stopped:
-            self._drain(task)
-        elif self.steps > self.budget:
-            self.stop(f"a livelock: not settled after {self.budget} steps", unknown=not self.plan)
+        if self.steps > self.budget:
+            self._over_budget(task)
         elif self.open:
             self.index += 1
-            if (cancelled := trio_internals.delivered(task)) is not None:
-                self._delivered(cancelled, task)
+            if trio_internals.starts_with_an_error(task):
+                self._delivered(task)
             if self.trace is not None:
                 self.trace.append((self.ours[task], task.name, waiting(task), trio.current_time()))
-            if self.record or self.due is not None:
+            if self.due_at == self.index or self.due is None:
                 self._instant(Phase.LATE, task)
             self.is_first_of_batch = False
 
-    def _delivered(self, cancelled: trio.Cancelled, task: trio.lowlevel.Task) -> None:
+    def _delivered(self, task: trio.lowlevel.Task) -> None:
         """Keep a ``Cancelled``, and the scopes that may catch it: where it belongs, and what is further out."""
-        homes = trio_internals.homes(task)
-        if homes and self.root not in homes[:1]:
+        cancelled, homes = trio_internals.delivered(task), trio_internals.homes(task, self.root)
+        if cancelled is not None and homes:
+            self.raised += 1
+            self.arriving = cancelled, homes
+            if self.trace is not None:
+                self.raised_at.append((task.name, waiting(task)))
+
+    def _settled(self, cancelled: trio.Cancelled, homes: Homes) -> None:
+        """Forget a ``Cancelled`` that its own scope has caught in the same step, as it is with every timeout."""
+        self.arriving = None
+        if not homes[0].cancelled_caught:
             self.deliveries.append((cancelled, homes))
+        elif self.raised_at:
+            self.raised_at.pop()
 
     def after(self, task: trio.lowlevel.Task) -> None:
-        """Take note of a step that has ended."""
-        if self.open and not self.stopped and (self.record or self.due is not None):
-            self._instant(Phase.EARLY, task)
+        """Take note of a step that has ended: a task waits again, or is over."""
+        if task in self.ours:
+            if self.arriving is not None:
+                self._settled(*self.arriving)
+            if self.open and (self.due_at == self.index or self.due is None) and not self.stopped:
+                self._instant(Phase.EARLY, task)
+            if task is self.ended:
+                del self.ours[task]
+        self.ended = None
 
     def call(self, label: str) -> Phase | None:
         """Count the await of a port's method, and say how it is to fail, if it is."""
@@ -130,6 +166,8 @@ class Course:
 
     def _instant(self, phase: Phase, task: trio.lowlevel.Task) -> None:
         due = self.due
+        if due is None and not self.record:
+            return
         if due is None:
             self.sites += [injection(phase, self.index, name) for name, _, _ in self._targets(phase, task)]
         elif due.index == self.index and due.phase is phase:
@@ -140,7 +178,7 @@ class Course:
         targets = self._targets(due.phase, task)
         for place, (name, scope, beside) in enumerate(targets):
             if name == due.target:
-                self._landed(Landing(due, task.name, waiting(task), beside))
+                self._landed(Landing(due, task.name, waiting(task), beside, self._others(scope, task)))
                 scope.cancel()
                 if self.due is not None:
                     self._instant(due.phase, task)
@@ -148,10 +186,21 @@ class Course:
                     self.sites += [injection(due.phase, self.index, later) for later, _, _ in targets[place + 1 :]]
                 return
 
+    def _others(self, scope: trio.CancelScope, stepping: trio.lowlevel.Task) -> tuple[tuple[str, Place], ...]:
+        """Say where the scope's other tasks wait, if every step is noted anyway."""
+        if self.trace is None:
+            return ()
+        inside = [task for task in self.ours if task is not stepping and scope in trio_internals.scopes(task)]
+        return tuple((task.name, waiting(task)) for task in inside)
+
     def _landed(self, landing: Landing) -> None:
         self.landings.append(landing)
         fired = len(self.landings)
-        self.due = self.plan[fired] if fired < len(self.plan) else None
+        self._expect(self.plan[fired] if fired < len(self.plan) else None)
+
+    def _expect(self, due: Injection | None) -> None:
+        self.due = due
+        self.due_at = due.index if due is not None else -1
 
     def _targets(self, phase: Phase, task: trio.lowlevel.Task) -> list[Target]:
         found: list[Target] = []
@@ -176,6 +225,17 @@ class Course:
 
     # ---------------------------------------------------------------------------------------------------- the end
 
+    def polled(self, _timeout: float) -> None:
+        """Nothing runs. If nothing did since the last time either, and no deadline is left, nothing ever will."""
+        self.is_first_of_batch = True
+        if self.steps != self.idle_at:
+            self.idle_at, self.idle = self.steps, 0
+            return
+        self.idle += 1
+        if self.idle >= IDLE_PASSES and trio.lowlevel.current_statistics().seconds_to_next_deadline == math.inf:
+            self.idle = 0
+            self.stuck()
+
     def stuck(self) -> None:
         """Nothing can wake anybody any more. A caller of a hung port loses patience once; then it is a deadlock."""
         if self.stopped:
@@ -186,19 +246,22 @@ class Course:
         elif trio.to_thread.current_default_thread_limiter().borrowed_tokens:
             self.stop("a thread is at work, and threads do not know the clock that jumps: give it a fake", unknown=True)
         else:
-            waits = "; ".join(f"{task.name} waits at {waiting(task)}" for task in self.ours)
+            waits = "; ".join(f"{called(task.name)} waits at {waiting(task).quoted}" for task in self.ours)
             self.stop(f"a deadlock: no deadline is left, and {waits}")
 
     def stop(self, why: str, *, unknown: bool = False) -> None:
         """Break the case off: cancel all of it, and lift its shields. ``unknown``: whose fault it is."""
-        self.stopped, self.stopped_at, self.is_unknown = why, self.steps, unknown
+        self.stopped, self.is_unknown = why, unknown
+        self.budget, self.drained_at = 0, self.steps + self.limits.drain
         self.root.cancel()
         for task in list(self.ours):
             self._lift(task)
 
-    def _drain(self, task: trio.lowlevel.Task) -> None:
+    def _over_budget(self, task: trio.lowlevel.Task) -> None:
+        if not self.stopped:
+            self.stop(f"a livelock: not settled after {self.budget} steps", unknown=not self.plan)
         self._lift(task)
-        if self.steps > self.stopped_at + self.limits.drain:
+        if self.steps > self.drained_at:
             trio_internals.fell(task)
 
     def _lift(self, task: trio.lowlevel.Task) -> None:
@@ -206,3 +269,10 @@ class Course:
             if scope is self.root:
                 break
             scope.shield = False
+
+
+def _running() -> trio.lowlevel.Task | None:
+    try:
+        return trio.lowlevel.current_task()
+    except RuntimeError:
+        return None

@@ -12,10 +12,14 @@ from dataclasses import dataclass, field
 import trio
 
 from interlock.proof.course import Course
+from interlock.proof.places import Place
 from interlock.proof.plan import Injection, Plan, text
 from interlock.proof.scenario import Scenario
 from interlock.proof.trial import Trial
-from interlock.proof.verdict import Landing, Verdict, history
+from interlock.proof.verdict import Landing, Verdict, called, history
+
+SHOWN = 4
+"""In how many places a failure says that ``Cancelled`` was raised."""
 
 
 @dataclass(slots=True)
@@ -30,11 +34,16 @@ class Case:
     steps: int
     index: int
     names: tuple[str, ...] = ()
+    raised_at: list[tuple[str, Place]] = field(default_factory=list, compare=False)
     spoilt: bool = field(default=False, compare=False)
 
     def __str__(self) -> str:
         lines = [f"{self.verdict}  plan {text(self.plan) or '(nothing injected)'}"]
-        lines += [f"  {landing}" for landing in self.landings]
+        for landing in self.landings:
+            lines.append(f"  {landing}")
+            lines += [f"    and {called(task)} waited at {place.quoted}" for task, place in landing.others]
+        for task, place in self.raised_at[:SHOWN]:
+            lines.append(f"  Cancelled was raised in {called(task)} at {place.quoted}")
         lines += ["  found: " + finding.replace("\n", "\n         ") for finding in self.findings]
         return "\n".join(lines)
 
@@ -85,7 +94,7 @@ def swallowed(course: Course, trial: Trial, *, strict: bool) -> list[str]:
     if lost:
         names = ", ".join(sorted({course.names.get(home, "a scope of its own") for home in lost}))
         found.append(
-            f"Cancelled was swallowed: {len(course.deliveries)} raised, {len(lost)} neither reached its scope ({names})"
+            f"Cancelled was swallowed: {course.raised} raised, {len(lost)} neither reached its scope ({names})"
             " nor left the operation"
         )
     due = any(homes[0] is course.op for _, homes in course.deliveries)
@@ -94,7 +103,7 @@ def swallowed(course: Course, trial: Trial, *, strict: bool) -> list[str]:
     return found
 
 
-def _is_caught(course: Course, homes: tuple[trio.CancelScope, ...]) -> bool:
+def _is_caught(course: Course, homes: list[trio.CancelScope]) -> bool:
     """Tell whether the scope caught it, or one further out that was cancelled in the meantime."""
     return any(home.cancelled_caught for home in homes if home is not course.op)
 

@@ -28,6 +28,11 @@ class Place(NamedTuple):
         return f"{shown(self.file)}:{self.line}" if self.line else "its end"
 
     @property
+    def quoted(self) -> str:
+        """The place, and the text of its line."""
+        return f"{self}  `{self.source}`" if self.source else str(self)
+
+    @property
     def source(self) -> str:
         """The text of the line, without its indentation."""
         return linecache.getline(self.file, self.line).strip()

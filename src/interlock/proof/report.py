@@ -8,9 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from interlock.proof.judge import Case
-from interlock.proof.plan import OP, Phase, Plan, text
+from interlock.proof.plan import ENTRY, OP, Phase, Plan, text
 from interlock.proof.report_text import table
 from interlock.proof.verdict import Landing, Limits, Verdict, worst
+
+SHOWN = 5
+"""How many plans that came to the same findings are named after the first."""
 
 
 @dataclass(slots=True)
@@ -81,7 +84,7 @@ class Report:
         self.steps += case.steps
         for landing in case.landings:
             self.scopes[landing.injection.family].count(landing)
-            if landing.place.line:
+            if landing.place.line and landing.injection != ENTRY:
                 self.awaits[str(landing.place)].count(landing)
         if case.verdict is Verdict.FAIL and len(self.failures) < self.limits.kept:
             self.failures.append(case)
@@ -115,9 +118,14 @@ class Report:
 
     def _findings(self) -> list[str]:
         lines = [f"  unresolved: {why}" for why in self.unresolved]
-        more = self.counts[Verdict.FAIL] - len(self.failures)
+        alike: dict[str, list[Case]] = defaultdict(list)
         for case in self.failures:
-            lines += ["", *("  " + line for line in str(case).splitlines())]
+            alike["; ".join(case.findings)].append(case)
+        for first, *others in alike.values():
+            lines += ["", *("  " + line for line in str(first).splitlines())]
+            lines += [f"    the same: {', '.join(text(case.plan) for case in others[:SHOWN])}"] if others else []
+            lines[-1] += f", and {len(others) - SHOWN} more" if len(others) > SHOWN else ""
+        more = self.counts[Verdict.FAIL] - len(self.failures)
         return lines + ([f"  ... and {more} more failures"] if more else [])
 
     def as_json(self) -> dict[str, Any]:

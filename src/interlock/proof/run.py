@@ -54,9 +54,9 @@ def run_all(scenario: Scenario, requests: Iterator[Request], take: Take, *, seed
 def run_plan(
     scenario: Scenario, plan: Plan, *, seed: int = 0, limits: Limits | None = None, record: bool = False
 ) -> Case:
-    """Replay one plan."""
+    """Replay one plan, and note where everybody waited."""
     cases: list[Case] = []
-    requests = iter([Request(plan, record)])
+    requests = iter([Request(plan, record, trace=True)])
     run_all(scenario, requests, lambda case, _: cases.append(case), seed=seed, limits=limits or Limits())
     return cases[0]
 
@@ -82,7 +82,7 @@ def _loop(scenario: Scenario, requests: Iterator[Request], take: Take, seed: int
 async def _case(scenario: Scenario, course: Course, watch: Watch) -> Case:
     trial = Trial(course)
     errors: list[Exception] = []
-    watch.course = course
+    watch.follow(course)
     try:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(_scene, scenario, trial, course, errors, name=scenario.name)
@@ -90,7 +90,7 @@ async def _case(scenario: Scenario, course: Course, watch: Watch) -> Case:
         if not course.stopped or _ends_the_program(error):
             raise
     finally:
-        watch.course = None
+        watch.rest()
     case = judge(scenario, course, trial, errors[0] if errors else None, trio_internals.is_installed(watch))
     case.spoilt = bool(course.stopped or course.ours or case.verdict is Verdict.UNRESOLVED)
     return case

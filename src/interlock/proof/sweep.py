@@ -107,7 +107,7 @@ class Sweep:
                     return
                 yield Request((*plan, site), length < self.depth, steps=self.steps)
                 while self.suspects:
-                    yield Request(self.suspects[-1].plan, steps=self.steps)
+                    yield Request(self.suspects[-1].plan, trace=True, steps=self.steps)
 
     def _take(self, case: Case, trace: list[Traced] | None) -> None:
         if self.suspects:
@@ -131,9 +131,11 @@ class Sweep:
             self._extend(case)
 
     def _confirm(self, first: Case, second: Case) -> None:
+        """Compare a failure with its repetition, which was told more about where everybody waited."""
         if second.verdict is not first.verdict or second.landings != first.landings:
             first.verdict = Verdict.UNRESOLVED
             first.findings.append(f"the same plan came to {second.verdict} when it was run again: not reproducible")
+        first.landings, first.raised_at = second.landings, second.raised_at
         self._count(first)
 
     def _count(self, case: Case) -> None:

@@ -99,6 +99,11 @@ def is_live(scope: trio.CancelScope) -> bool:
     return scope._cancel_status is not None and not scope._cancel_called
 
 
+def starts_with_an_error(task: trio.lowlevel.Task) -> bool:
+    """Tell, fast, whether the task's next step starts with an error."""
+    return task._next_send.__class__ is outcome.Error
+
+
 def delivered(task: trio.lowlevel.Task) -> trio.Cancelled | None:
     """Return the ``Cancelled`` that the task's next step starts with, if any."""
     sent = task._next_send
@@ -107,19 +112,25 @@ def delivered(task: trio.lowlevel.Task) -> trio.Cancelled | None:
     return None
 
 
-def homes(task: trio.lowlevel.Task) -> tuple[trio.CancelScope, ...]:
+def homes(task: trio.lowlevel.Task, root: trio.CancelScope) -> list[trio.CancelScope]:
     """Return the outermost cancelled scope that the task sees, where its ``Cancelled`` has to go, and all further out.
 
-    Those may be cancelled before it gets there, and then it goes on to them. Empty where no scope is cancelled.
+    Those may be cancelled before it gets there, and then it goes on to them. Empty where no scope inside of ``root``
+    is cancelled.
     """
-    chain = tuple(scopes(task))
-    found = len(chain)
-    for place, scope in enumerate(chain):
-        if scope._cancel_called:
-            found = place
-        if scope._shield:
-            break
-    return chain[found:]
+    found: list[trio.CancelScope] = []
+    is_visible = True
+    status: _run.CancelStatus | None = task._cancel_status
+    while status is not None and status._scope is not root:
+        scope = status._scope
+        if is_visible and scope._cancel_called:
+            found.clear()
+            found.append(scope)
+        elif found:
+            found.append(scope)
+        is_visible = is_visible and not scope._shield
+        status = status._parent
+    return found
 
 
 def fell(task: trio.lowlevel.Task) -> None:

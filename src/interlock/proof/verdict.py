@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import trio
 
@@ -58,7 +58,7 @@ class Outcome:
     """
 
     kind: Literal["returned", "raised", "cancelled"]
-    value: object = None
+    value: Any = None
     error: BaseException | None = None
     was_cancelled: bool = False
     seconds: float = 0.0
@@ -81,15 +81,19 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Landing:
-    """Where an injection came: in which task, at which line. ``beside``: the task was not in the cancelled scope."""
+    """Where an injection came: in which task, at which line. ``beside``: the task was not in the cancelled scope.
+
+    ``others`` are the tasks that a cancel found elsewhere in its scope, each with the line where it waited.
+    """
 
     injection: Injection
     task: str
     place: Place
     beside: bool = False
+    others: tuple[tuple[str, Place], ...] = field(default=(), compare=False)
 
     def __str__(self) -> str:
-        at = f"{self.place}" + (f"  `{self.place.source}`" if self.place.source else "")
+        at, task = self.place.quoted, called(self.task)
         what = self.injection
         if what.phase is Phase.ENTRY:
             return "the operation was cancelled before it was entered"
@@ -97,9 +101,14 @@ class Landing:
             return f"await {what.index} of {what.target} was made to {what.phase}, called at {at}"
         woken = what.phase is Phase.LATE
         if self.beside:
-            return f"{what.target} was cancelled {'before' if woken else 'after'} a step of {self.task}, at {at}"
+            return f"{what.target} was cancelled {'before' if woken else 'after'} a step of {task}, at {at}"
         state = "had been woken at" if woken else "waited at"
-        return f"{what.target} was cancelled when {self.task} {state} {at}"
+        return f"{what.target} was cancelled when {task} {state} {at}"
+
+
+def called(task: str) -> str:
+    """Shorten the name of a task that is a local function."""
+    return task.replace("<locals>.", "")
 
 
 def leaves(error: BaseException) -> Iterator[BaseException]:
