@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, TypeAlias, assert_never, cast
+from typing import TYPE_CHECKING, TypeAlias, TypeVar, assert_never, cast
 
 import trio
 
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from interlock.runtime.host import Host
 
 log = logging.getLogger("interlock")
+
+T = TypeVar("T")
+F = TypeVar("F")
 
 Failure: TypeAlias = Callable[[Exception], None]
 
@@ -73,6 +76,14 @@ async def contain(work: Callable[[], Awaitable[None]], failed: Failure) -> None:
         await work()
     except Exception as error:
         failed(error)
+
+
+def attempt(call: Callable[[], T], failed: Callable[[Exception], F]) -> T | F:
+    """Call foreign code that waits for nothing; whatever it raises becomes a value, to be reported."""
+    try:
+        return call()
+    except Exception as error:
+        return failed(error)
 
 
 def judge(value: Value, event: Message) -> Decision:

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from interlock.errors import WorldError
+from interlock.runtime import perform
 from interlock.runtime.ports import Aborted, AbortRefused, Accepted, Consumed, Failed, Finished, Output, Refused
 from interlock.workers.protocol import Abort, Append, Beat, Finish, Order, Ready, Report, Stop, Submit
 from interlock.workers.stage import StageModel, StageOutput, StageRequest
@@ -237,10 +238,11 @@ def _arrived(read: Read, wait_s: float) -> Iterator[Order]:
 
 
 def attempt(call: Callable[[], T]) -> T | Fault:
-    """Call a model, or what makes one: the one place where whatever it raises becomes a value, to be reported."""
-    try:
-        return call()
-    except Exception as error:
-        log.exception("the model raised")
-        request_id = getattr(error, "request_id", None)
-        return Fault(f"{type(error).__name__}: {error}", request_id if isinstance(request_id, str) else None)
+    """Call a model, or what makes one: whatever it raises becomes a fault, of one request if it says which."""
+    return perform.attempt(call, _fault_of)
+
+
+def _fault_of(error: Exception) -> Fault:
+    log.error("the model raised", exc_info=error)
+    request_id = getattr(error, "request_id", None)
+    return Fault(f"{type(error).__name__}: {error}", request_id if isinstance(request_id, str) else None)
