@@ -172,7 +172,7 @@ def plot(figures: list[Figure], path: Path) -> None:
         of = {one.engine: one for one in shown if one.machine == machine}
         places = [place + shift for place in range(len(names))]
         bars = axes.barh(places, [of[name].ratio for name in names], 0.38, label=machine, color=colour)
-        axes.bar_label(bars, fmt="{:,.3g}", padding=3, fontsize=8)
+        axes.bar_label(bars, fmt=lambda cost: f"{cost:,.0f}" if cost >= 100 else f"{cost:.1f}", padding=3, fontsize=8)
     axes.set_yticks(range(len(names)), names)
     axes.set_xscale("log")
     axes.set_xlabel("cost of a step, in bare dictionary lookups (less is better)")
