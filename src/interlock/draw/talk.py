@@ -56,24 +56,24 @@ def orders(part: Part) -> list[str]:
     return [f"orders {', '.join(part.effects)}"] if part.effects else []
 
 
-def downwards(talks: tuple[Talk, ...]) -> tuple[str, ...]:
+def downwards(said: Iterable[Talk]) -> tuple[str, ...]:
     """Return the machines so that most messages go to a later one: depth first from the first name on."""
     to: dict[str, list[str]] = {}
-    for talk in talks:
+    for talk in said:
         to.setdefault(talk.sender, []).append(talk.receiver)
-    done: dict[str, None] = {}
-    for name in sorted(to):
-        _finish(name, to, done, set())
+    seen: set[str] = set()
+    done: list[str] = []
+    for first in sorted(to):
+        path = [] if first in seen else [(first, iter(to[first]))]
+        seen.add(first)
+        while path:
+            receiver = next((one for one in path[-1][1] if one not in seen), None)
+            if receiver is None:
+                done.append(path.pop()[0])
+            else:
+                seen.add(receiver)
+                path.append((receiver, iter(to.get(receiver, ()))))
     return tuple(reversed(done))
-
-
-def _finish(name: str, to: dict[str, list[str]], done: dict[str, None], open_: set[str]) -> None:
-    if name in done or name in open_:
-        return
-    open_.add(name)
-    for receiver in to.get(name, []):
-        _finish(receiver, to, done, open_)
-    done[name] = None
 
 
 def _plans(blueprint: Blueprint) -> list[Plan]:
