@@ -68,7 +68,7 @@ def test_a_failure_names_the_place_and_a_plan_that_replays_it() -> None:
     report = sweep(toy)
     assert report.shortest is not None
     told = str(report)
-    assert "await trio.sleep(0.1)" in told
+    assert f"`{report.failures[0].landings[0].place.source}`" in told
     assert "toys.py:" in told
     replayed = run_plan(toy, parse(text(report.shortest)))
     assert replayed.verdict is Verdict.FAIL

@@ -61,9 +61,9 @@ async def test_the_scopes_of_a_task_from_the_inside_out() -> None:
         assert internals.is_live(inner)
         outer.cancel()
         assert not internals.is_live(outer)
-        assert internals.homes(trio.lowlevel.current_task()) == (), "the shield hides it"
+        assert internals.homes(trio.lowlevel.current_task(), trio.CancelScope()) == [], "the shield hides it"
         inner.shield = False
-        assert internals.homes(trio.lowlevel.current_task())[0] is outer
+        assert internals.homes(trio.lowlevel.current_task(), trio.CancelScope())[0] is outer
     assert not internals.is_live(inner)
 
 

@@ -13,7 +13,7 @@ import trio
 
 from interlock.proof.course import Course
 from interlock.proof.places import Place
-from interlock.proof.plan import Injection, Plan, text
+from interlock.proof.plan import OP, Injection, Plan, text
 from interlock.proof.scenario import Scenario
 from interlock.proof.trial import Trial
 from interlock.proof.verdict import Landing, Verdict, called, history
@@ -37,6 +37,13 @@ class Case:
     raised_at: list[tuple[str, Place]] = field(default_factory=list, compare=False)
     spoilt: bool = field(default=False, compare=False)
 
+    @property
+    def bulk(self) -> tuple[int, int, int, bool]:
+        """How much there is to understand: less injected, less raised, raised where it landed, and no timer."""
+        raised = {place for _, place in self.raised_at}
+        elsewhere = sum(landing.place not in raised for landing in self.landings)
+        return len(self.plan), len(raised), elsewhere, any(injection.target != OP for injection in self.plan)
+
     def __str__(self) -> str:
         lines = [f"{self.verdict}  plan {text(self.plan) or '(nothing injected)'}"]
         for landing in self.landings:
@@ -53,8 +60,17 @@ def judge(scenario: Scenario, course: Course, trial: Trial, error: BaseException
     unknown = _unknown(course, error, installed)
     wrong = [] if unknown and not course.opened else _wrong(scenario, course, trial, error)
     verdict = Verdict.UNRESOLVED if unknown else Verdict.FAIL if wrong else Verdict.PASS
-    names = tuple(course.names.values())
-    return Case(course.plan, verdict, unknown + wrong, course.landings, course.sites, course.steps, course.index, names)
+    return Case(
+        plan=course.plan,
+        verdict=verdict,
+        findings=unknown + wrong,
+        landings=course.landings,
+        sites=course.sites,
+        steps=course.steps,
+        index=course.index,
+        names=tuple(course.names.values()),
+        raised_at=course.raised_at,
+    )
 
 
 def _unknown(course: Course, error: BaseException | None, installed: bool) -> list[str]:

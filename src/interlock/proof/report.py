@@ -74,11 +74,11 @@ class Report:
 
     @property
     def shortest(self) -> Plan | None:
-        """The failing plan with the fewest injections, if any failed."""
+        """The simplest failing plan, of those with the fewest injections, if any failed."""
         return self.failures[0].plan if self.failures else None
 
     def add(self, case: Case) -> None:
-        """Count one case, and keep the first failures of each length, the shortest first."""
+        """Count one case, and keep the first failures, the simplest first."""
         self.counts[case.verdict] += 1
         self.lengths[len(case.plan)] += 1
         self.steps += case.steps
@@ -88,6 +88,7 @@ class Report:
                 self.awaits[str(landing.place)].count(landing)
         if case.verdict is Verdict.FAIL and len(self.failures) < self.limits.kept:
             self.failures.append(case)
+            self.failures.sort(key=lambda failed: failed.bulk)
         if case.verdict is Verdict.UNRESOLVED:
             self.doubt(f"plan {text(case.plan) or '(nothing injected)'}: {'; '.join(case.findings)}")
 
@@ -168,7 +169,8 @@ def _failed(case: Case) -> dict[str, Any]:
         }
         for landing in case.landings
     ]
-    return {"plan": text(case.plan), "findings": case.findings, "landings": landings}
+    raised = [{"task": task, "file": place.file, "line": place.line} for task, place in case.raised_at]
+    return {"plan": text(case.plan), "findings": case.findings, "landings": landings, "raised_at": raised}
 
 
 def blank(scenario: str, depth: int, seed: int, limits: Limits) -> Report:

@@ -45,7 +45,7 @@ Tell: TypeAlias = Callable[[Progress], None]
 
 
 def sweep(
-    swept: Scenario | Body,
+    swept: Scenario | Body | type,
     depth: int | None = None,
     seed: int = 0,
     limits: Limits | None = None,
