@@ -100,7 +100,7 @@ NASTY = ['say "hi"', "a\nb", "<B>", "-->", "a & b", "back\\slash", "\\l", "]; ev
 
 def odd(text: str) -> Table:
     """Return a table in which every text is ``text``."""
-    event = type(text or "Nameless", (Message,), {"__slots__": ()}) if "\x00" not in text else Message
+    event = type(text or "Nameless", (Message,), {"__slots__": ()}) if text.isprintable() else Message
     return Table(
         name=text,
         doc=text,

@@ -100,8 +100,15 @@ def quoted(text: str) -> str:
 
 
 def markup(text: str) -> str:
-    """Return ``text`` for a label with markup, which knows few entities: all that is special becomes a number."""
-    return "".join(char if char.isalnum() or char in _SAFE else f"&#{ord(char)};" for char in printable(text))
+    """Return ``text`` for a label with markup, which knows few entities: all that is special becomes a number.
+
+    A backslash is kept apart from the letter behind it, because Graphviz has names for things there.
+    """
+    return "".join(char if char.isalnum() or char in _SAFE else _numbered(char) for char in printable(text))
+
+
+def _numbered(char: str) -> str:
+    return f"&#{ord(char)};&#8288;" if char == "\\" else f"&#{ord(char)};"
 
 
 def one_line(text: str) -> str:

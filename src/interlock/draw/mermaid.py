@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from interlock.draw.dot import head
-from interlock.draw.ink import one_line, printable
+from interlock.draw.ink import one_line
 from interlock.draw.overview import DOC, overview_head
 from interlock.draw.sketch import Arrow, Group, arrows, words
 from interlock.draw.talk import Part, hears, orders, own, parts, talks
@@ -40,7 +40,7 @@ def mermaid_overview(blueprint: Blueprint) -> str:
 
 
 def _page(comment: str, kind: str, body: Iterator[str]) -> str:
-    comments = [f"%% {one_line(line)}" for line in comment.splitlines()]
+    comments = [f"%% {_numbered(line, _SAFE + '`:;')}" for line in comment.splitlines()]
     return "\n".join([*comments, kind, *(f"    {line}" for line in body), ""])
 
 
@@ -103,7 +103,11 @@ def _card(part: Part, itself: tuple[str, ...]) -> str:
 
 def shown(text: str) -> str:
     """Return ``text`` for Mermaid to show: all that Mermaid, HTML or Markdown would act on becomes a number."""
-    return "".join(c if c.isalnum() or c in _SAFE else f"#{ord(c)};" for c in printable(one_line(text))) or "#32;"
+    return _numbered(text, _SAFE) or "#32;"
+
+
+def _numbered(text: str, safe: str) -> str:
+    return "".join(c if c.isalnum() or c in safe else f"#{ord(c)};" for c in one_line(text))
 
 
 def _ids(prefix: str, names: Iterable[str]) -> dict[str, str]:

@@ -25,7 +25,7 @@ def plans_of(name: str) -> tuple[Plan, ...]:
     Raises :class:`Unusable` and :class:`Faulty` as :func:`interlock.spec.read.read` does, and :class:`Unusable` for a
     revision or path that git does not have.
     """
-    if _on_disk(name) or ":" not in name:
+    if os.path.lexists(name) or ":" not in name:
         plans = blueprint(read([name])).plans
     else:
         plans = blueprint(tuple(_sources(name))).plans
@@ -34,13 +34,6 @@ def plans_of(name: str) -> tuple[Plan, ...]:
         if first.setdefault(plan.name, plan) is not plan:
             raise Unusable(f"{plan.source.path}: `{plan.name}` is also in {first[plan.name].source.path}; compare one")
     return plans
-
-
-def _on_disk(name: str) -> bool:
-    try:
-        return os.path.lexists(name)
-    except ValueError:
-        raise Unusable(f"{name!r}: is no path") from None
 
 
 def _sources(name: str) -> Iterator[Source]:
@@ -64,7 +57,7 @@ def _files(name: str) -> list[tuple[str, str]]:
         return [(name, name)]
     if kind != "tree":
         raise Unusable(f"{name}: is a {kind}, neither a file nor a folder")
-    listed = _git(name, "ls-tree", "-z", name).split(b"\0")
+    listed = _git(name, "ls-tree", "--full-tree", "-z", name).split(b"\0")
     inside = [(part.partition(b"\t")[2].decode(errors="replace"), part.split()[2].decode()) for part in listed if part]
     found = [(f"{revision}:{PurePosixPath(path) / file}", spec) for file, spec in inside if file.endswith(".toml")]
     if not found:
