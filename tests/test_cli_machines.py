@@ -230,3 +230,35 @@ def test_the_rules_are_listed_without_reading_a_file(project: Path, capsys: pyte
     assert "dead-row\n  Two rows cannot both fire" in text
     assert main(["check", "--rules", "--format", "json"]) == CLEAN
     assert {"name", "reason", "bad", "good"} == set(json.loads(capsys.readouterr().out)[0])
+
+
+def test_a_machine_of_transitions_is_imported_once(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    markup = {"states": ["a", {"name": "b", "on_enter": "ring"}], "initial": "a", "transitions": [["go", "a", "b"]]}
+    (project / "phone.json").write_text(json.dumps(markup))
+    assert main(["import", "phone.json"]) == CLEAN
+    told = capsys.readouterr()
+    assert 'machine = "phone"' in told.out
+    assert "phone.json: on_enter of state b is not carried: ring; write it as assign, emit or timeouts\n" in told.err
+    assert main(["import", "phone.json", "--out", "machines/phone.toml"]) == CLEAN
+    assert main(["check"]) == CLEAN
+    assert main(["import", "phone.json", "--out", "machines/phone.toml"]) == UNUSABLE
+    assert "machines/phone.toml: is there already, and stays" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("reason", [name for name in BAD if name != "missing"])
+def test_what_cannot_be_imported_is_one_clear_line(
+    project: Path, capsys: pytest.CaptureFixture[str], reason: str
+) -> None:
+    (project / "bad.json").write_bytes(BAD[reason])
+    assert main(["import", "bad.json"]) == UNUSABLE
+    told = capsys.readouterr()
+    assert (told.out, told.err.count("\n")) == ("", 1)
+    assert told.err.startswith("interlock: bad.json: ")
+
+
+def test_init_writes_a_clean_machine_and_never_over_one(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["init", "flows"]) == CLEAN
+    assert capsys.readouterr().out.startswith("flows/door.toml: written. Next:\n  interlock check flows\n")
+    assert main(["check", "flows"]) == CLEAN
+    assert main(["init"]) == UNUSABLE
+    assert (project / "machines/door.toml").read_text() == DOOR

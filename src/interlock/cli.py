@@ -1,4 +1,4 @@
-"""The command line: ``interlock check | tables``, and whatever other modules bring along.
+"""The command line: ``interlock check | tables | import | init``, and whatever other modules bring along.
 
 Every command says what it did in one line, and what is wrong in one line each, with the remedy. It ends with 0 when
 all is well, 1 when something must be mended, and 2 when it could not do its work at all; never with a traceback for
@@ -96,6 +96,35 @@ def tables(args: argparse.Namespace) -> int:
     return _written(write(out, files, MARK, gone), out)
 
 
+def import_(args: argparse.Namespace) -> int:
+    """Turn a machine of the library ``transitions`` into a machine file, and say what could not be carried."""
+    from interlock.spec.generated import create
+    from interlock.spec.imported import imported
+    from interlock.spec.markup import parsed
+    from interlock.spec.read import text_in
+
+    path = Path(args.path)
+    made = imported(parsed(args.path, text_in(path)), args.name or path.stem)
+    if args.out is None:
+        print(made.text, end="")
+    else:
+        create(Path(args.out), made.text)
+    for note in made.notes:
+        print(f"{args.path}: {note}", file=sys.stderr)
+    return CLEAN
+
+
+def init(args: argparse.Namespace) -> int:
+    """Write a small machine to begin with."""
+    from interlock.spec.generated import create
+    from interlock.spec.start import NEXT, STARTING_POINT
+
+    path = Path(args.folder) / "door.toml"
+    create(path, STARTING_POINT)
+    print(NEXT.format(path=path, folder=args.folder))
+    return CLEAN
+
+
 def _destination(args: argparse.Namespace) -> tuple[Path, str]:
     from interlock.spec.finding import Unusable
 
@@ -159,6 +188,13 @@ __init__.py. Commit what it writes and never edit it; in CI, --check says which 
 """
 
 
+IMPORT = """\
+Reads the markup of a machine of the library transitions: what `MarkupMachine(...).markup` holds, as JSON or as Python
+prints it. Nested states are flattened; conditions and unless become guards. Prints a machine file, or writes it with
+--out; what could not be carried is said on the error output, one line each.
+"""
+
+
 def _parser(given: list[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="interlock",
@@ -173,9 +209,22 @@ def _parser(given: list[str]) -> argparse.ArgumentParser:
     generating.add_argument("--out", metavar="DIR", help=f"folder of the generated modules (default: {TABLES})")
     generating.add_argument("--package", metavar="NAME", help="dotted name by which Python imports that folder")
     generating.add_argument("--check", action="store_true", help="write nothing; say what is not up to date")
+    _written_once(subparsers.add_parser)
     for name, command in COMMANDS.items():
         _foreign(subparsers.add_parser(name, help=command.summary, description=command.summary), name, command, given)
     return parser
+
+
+def _written_once(add: Callable[..., argparse.ArgumentParser]) -> None:
+    raw = argparse.RawDescriptionHelpFormatter
+    importing = add("import", help="read a machine of transitions", description=IMPORT, formatter_class=raw)
+    importing.add_argument("path", metavar="FILE", help="the markup")
+    importing.add_argument("--name", help="what the machine is called (default: as the markup or the file)")
+    importing.add_argument("--out", metavar="FILE", help="machine file to write; it must not be there yet")
+    importing.set_defaults(run=import_)
+    starting = add("init", help="write a small machine to begin with", description="Writes a small machine file.")
+    starting.add_argument("folder", nargs="?", default=MACHINES, metavar="DIR", help=f"where (default: {MACHINES})")
+    starting.set_defaults(run=init)
 
 
 def _own(

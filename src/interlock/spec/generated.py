@@ -28,6 +28,18 @@ def write(folder: Path, files: Mapping[str, str], mark: str, gone: Sequence[Path
     return [*(str(folder / name) for name in changed), *(f"{path} (removed)" for path in gone)]
 
 
+def create(path: Path, text: str) -> None:
+    """Write a file that is not there yet. Raises :class:`Unusable` rather than overwrite one."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise Unusable(f"{path}: is there already, and stays; name another file") from None
+    except OSError as wrong:
+        raise Unusable(f"{path}: cannot be written: {wrong.strerror}") from None
+
+
 def differences(folder: Path, files: Mapping[str, str], gone: Sequence[Path] = ()) -> list[str]:
     """Return one sentence for each generated file of ``folder`` that is not what it should be."""
     found: list[str] = []

@@ -97,7 +97,7 @@ def read(paths: Iterable[str]) -> tuple[Source, ...]:
     findings: list[Finding] = []
     for path in files_in(paths):
         try:
-            sources.append(parse(str(path), _text(path)))
+            sources.append(parse(str(path), text_in(path)))
         except Faulty as wrong:
             findings += wrong.findings
     if findings:
@@ -122,7 +122,8 @@ def parse(path: str, text: str) -> Source:
         raise Faulty(tuple(_finding(path, lines, error) for error in wrong.errors())) from None
 
 
-def _text(path: Path) -> str:
+def text_in(path: Path) -> str:
+    """Return what a file says, or raise :class:`Unusable` with the reason why it cannot be used."""
     name = one_line(str(path))
     try:
         if path.exists() and not path.is_file():
@@ -190,4 +191,4 @@ def keys_at(path: tuple[str | int, ...]) -> list[str]:
     return [field.alias or name for name, field in form.model_fields.items()]
 
 
-__all__ = ["LARGEST", "Form", "Source", "digest", "files_in", "parse", "read"]
+__all__ = ["LARGEST", "Form", "Source", "digest", "files_in", "parse", "read", "text_in"]
