@@ -42,7 +42,7 @@ class Delivery:
         self.reason = ""
         self._hello = hello
         self._notices: deque[bytes] = deque()
-        self._scope = trio.CancelScope()
+        self.scope = trio.CancelScope()
         self._wake = trio.Event()
         self._caught_up = False
         self._said_goodbye = False
@@ -78,7 +78,7 @@ class Delivery:
     def drop(self, reason: str) -> None:
         """Abort the transport now."""
         self.mode, self.reason = "dropped", reason
-        self._scope.cancel()
+        self.scope.cancel()
         self.transport.abort(reason)
 
     def failed(self, error: Exception) -> None:
@@ -88,9 +88,10 @@ class Delivery:
     async def run(self) -> None:
         """Write until retired; whatever happens, the transport is closed once and the books say so."""
         try:
-            with self._scope:
+            with self.scope:
                 await self._write()
                 await self._say_goodbye()
+            self._lost("cut")  # nothing, where somebody retired it; else its scope was cancelled from outside
         except TransportClosed as error:
             self._lost(str(error))
         except BaseException as error:
@@ -155,7 +156,7 @@ class Delivery:
         if self.mode != "live":
             return
         self.mode, self.reason = mode, reason
-        self._scope.deadline = min(self._scope.deadline, trio.current_time() + within_s)
+        self.scope.deadline = min(self.scope.deadline, trio.current_time() + within_s)
         self.wake()
 
     def _lost(self, reason: str) -> None:
