@@ -107,6 +107,18 @@ def test_an_error_in_place_of_cancelled_fails_only_a_strict_scenario() -> None:
     assert "an error took the place of Cancelled: OSError" in strict.findings[0]
 
 
+def test_a_strict_scenario_may_still_fail_by_itself() -> None:
+    async def fails() -> None:
+        await trio.sleep(1)
+        raise OSError("by itself")
+
+    @scenario(strict=True)
+    async def failing(trial: Trial) -> None:
+        assert (await trial.operation(fails)).raised or trial.outcome is not None
+
+    assert run_plan(failing, ()).verdict is Verdict.PASS
+
+
 @pytest.mark.parametrize(
     ("operation", "plan", "found"),
     [
@@ -248,3 +260,76 @@ def test_a_named_scope_is_cancelled_while_others_step_and_in_what_follows() -> N
     assert report.scopes["op"].beside > 0, "the operation waits while a task of the host steps"
     assert report.scopes["host"].late > 0
     assert len(landed) == report.plans + 2
+
+
+def test_a_deadline_around_the_operation_is_the_callers_and_no_target() -> None:
+    @scenario
+    async def guarded(trial: Trial) -> None:
+        with trio.fail_after(100):
+            await trial.operation(trio.lowlevel.checkpoint)
+
+    assert {site.target for site in run_plan(guarded, (), record=True).sites} == {"op"}
+
+
+def test_what_encloses_the_operation_ends_its_caller_too() -> None:
+    went_on: list[str] = []
+
+    @scenario
+    async def outer(trial: Trial) -> None:
+        with trial.expose("host", trio.CancelScope()):
+            await trial.operation(one_second)
+            went_on.append("after the operation")
+
+    assert run_plan(outer, parse("early@0:host")).verdict is Verdict.PASS
+    assert went_on == []
+
+
+def test_a_cancel_may_come_while_somebody_else_is_about_to_run() -> None:
+    """The op waits and a task of the host has been woken: a cancel then is another order than one after its step."""
+
+    @scenario(leaves_tasks=True)
+    async def hosted(trial: Trial) -> None:
+        done = trio.Event()
+
+        async def work() -> None:
+            await trio.sleep(1)
+            done.set()
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(work)
+            await trial.operation(done.wait)
+
+    sites = [str(site) for site in run_plan(hosted, (), record=True).sites if site.target == "op"]
+    assert sites == ["entry@0:op", "early@0:op", "late@1:op", "early@1:op", "late@2:op", "early@2:op", "late@3:op"]
+    assert sweep(hosted, depth=2).verdict is Verdict.PASS
+
+
+def test_a_case_that_was_broken_off_shares_its_run_with_none_after_it() -> None:
+    runs: list[int] = []
+    cleaned: list[str] = []
+
+    @scenario
+    async def stubborn(trial: Trial) -> None:
+        token = trio.lowlevel.current_trio_token()
+        if token not in tokens:
+            tokens.append(token)
+        runs.append(tokens.index(token))
+
+        async def operation() -> None:
+            try:
+                await trio.lowlevel.checkpoint()
+            except BaseException:
+                with trio.CancelScope(shield=True):
+                    try:
+                        await trio.sleep_forever()
+                    finally:
+                        cleaned.append("its finally ran, since the shield was lifted")
+                raise
+
+        await trial.operation(operation)
+
+    tokens: list[trio.lowlevel.TrioToken] = []
+    report = sweep(stubborn)
+    assert {str(case.plan[0]) for case in report.failures} == {"entry@0:op", "early@0:op", "late@1:op"}
+    assert runs == [0, 0, 0, 1, 2, 3, 4, 5], "two baselines, and each failure twice"
+    assert len(cleaned) == 6

@@ -120,3 +120,14 @@ def test_an_operation_that_hangs_with_its_port_and_will_not_be_cancelled_is_a_de
     assert [(str(case.plan[0]), case.findings[0][:10]) for case in report.failures] == [
         ("hang@1:wire.send", "a deadlock")
     ]
+
+
+def test_what_follows_the_operation_can_fail_at_its_ports_but_not_be_cancelled_as_the_operation() -> None:
+    @scenario
+    async def lingering(trial: Trial) -> None:
+        port = trial.port(Wire(), "wire", faults=ALL)
+        await trial.operation(trio.lowlevel.checkpoint)
+        await trial.settle(port.send, "a")
+
+    phases = [site.phase for site in run_plan(lingering, (), record=True).sites if site.phase.is_of_a_port]
+    assert phases == [Phase.RAISE, Phase.LOSE, Phase.HANG]

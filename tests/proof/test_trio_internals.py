@@ -24,6 +24,14 @@ def test_a_name_that_is_gone_is_named(monkeypatch: pytest.MonkeyPatch, name: str
         sweep(toys.resuming(toys.correct))
 
 
+@pytest.mark.parametrize("flag", [False, True])
+def test_the_flag_is_set_and_put_back(monkeypatch: pytest.MonkeyPatch, flag: bool) -> None:
+    monkeypatch.setattr(_run, internals.FLAG, flag)
+    with internals.deterministic():
+        assert getattr(_run, internals.FLAG) is True
+    assert getattr(_run, internals.FLAG) is flag
+
+
 def test_the_flag_and_the_draws_make_the_schedule_and_are_put_back() -> None:
     async def order() -> list[int]:
         ran: list[int] = []

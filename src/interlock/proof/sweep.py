@@ -5,9 +5,9 @@ injection. Every plan that passes is extended by each injection that was possibl
 a clean-up do not exist in the baseline), until plans have ``depth`` injections. No scope is cancelled twice, since
 trio's cancels last and repeat themselves. A case that fails is run again, and counts only if it fails again.
 
-What it does not show: threads, KeyboardInterrupt, loops that never await, other orders of the same steps (another
-``seed`` is another order), and whatever the checks do not check. For the schedule and the depth that it ran, it is
-complete, and the report says what it ran.
+What it does not show: threads, KeyboardInterrupt, loops that never await, a timer that fires while only tasks outside
+of its scope step, other orders of the same steps (another ``seed`` is another order), and what the checks do not check.
+For the schedule and the depth that it ran, it is complete, and the report says what it ran.
 """
 
 from __future__ import annotations
