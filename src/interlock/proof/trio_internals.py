@@ -17,7 +17,7 @@ import trio
 import trio.testing
 from trio._core import _run
 
-from interlock.errors import Defect
+from interlock.errors import WorldError
 
 FLAG = "_ALLOW_DETERMINISTIC_SCHEDULING"
 DRAWS = "_r"
@@ -28,7 +28,7 @@ TASK_NAMES = ("_cancel_status", "_next_send", "_next_send_fn", "_abort_func")
 CLOCK_NAMES = ("_virtual_base",)
 
 
-class TrioChanged(Defect):
+class TrioChanged(WorldError):
     """The installed trio lacks a private name that the sweep stands on. We adapt this file."""
 
 
