@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -135,3 +137,10 @@ def test_what_cannot_be_compared_or_drawn_is_told_and_exit_2(
     told = capsys.readouterr()
     assert says in told.err
     assert Path("taken.svg").read_text() == "<svg>mine</svg>"
+
+
+def test_whoever_reads_only_the_first_line_gets_no_traceback() -> None:
+    change(TARGET, GUARD)
+    program = f"{sys.executable} -m interlock diff main:machines machines | head -c 1; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", program], capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (DIFFERENT, b"")

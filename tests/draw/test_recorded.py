@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +60,37 @@ def test_several_files_are_read_in_their_order(tmp_path: Path) -> None:
     assert recorded(tmp_path, "s", None, TABLES)["attachment"] == {"ATTACHED": "now"}
 
 
+def test_a_compressed_trace_is_read_as_far_as_it_goes(tmp_path: Path, file: Path) -> None:
+    packed = gzip.compress(file.read_bytes() + b'{"end": 2, "lines": 5}\n')
+    (tmp_path / "whole").mkdir()
+    (tmp_path / "whole/trace-0001.jsonl.gz").write_bytes(packed)
+    assert recorded(tmp_path / "whole", "s", None, TABLES) == recorded(file, "s", None, TABLES)
+    growing = zlib.compressobj(wbits=31)
+    half = growing.compress(file.read_bytes()) + growing.flush(zlib.Z_SYNC_FLUSH)
+    (tmp_path / "half.jsonl.gz").write_bytes(half)
+    assert recorded(tmp_path / "half.jsonl.gz", "s", None, TABLES) == recorded(file, "s", None, TABLES)
+    (tmp_path / "bad.jsonl.gz").write_bytes(packed[:20] + b"\xff" * 40)
+    with pytest.raises(Unusable, match="is damaged"):
+        recorded(tmp_path / "bad.jsonl.gz", "s", None, TABLES)
+
+
+def test_a_whole_value_says_where_a_file_begins(tmp_path: Path) -> None:
+    cells = [["session", None, "OPEN", {}], ["lease", None, "GRACE", {}], ["request", "r7", "OWED", {}]]
+    begun = {"n": 0, "at": 99.0, "session": "s", "value": {"cells": cells}}
+    file = trace(tmp_path / "t.jsonl", begun, record(99.5, ("lease", None, "GRACE", "HELD")))
+    assert recorded(file, "s", None, TABLES) == {
+        "session": {"OPEN": "now"},
+        "lease": {"HELD": "now"},
+        "request": {"OWED": "now: r7"},
+    }
+
+
+def test_files_are_read_by_number_and_not_by_name(tmp_path: Path) -> None:
+    trace(tmp_path / "trace-9999.jsonl", *RECORDS[:2])
+    trace(tmp_path / "trace-10000.jsonl", *RECORDS[2:])
+    assert recorded(tmp_path, "s", None, TABLES)["attachment"] == {"ATTACHED": "now"}
+
+
 def test_a_machine_that_no_row_names_is_not_guessed_at_where_the_beginning_is_missing(tmp_path: Path) -> None:
     file = trace(tmp_path / "t.jsonl", *RECORDS[2:])
     assert "lease" not in recorded(file, "s", None, TABLES)
@@ -90,6 +123,8 @@ FAULTS = [
         "lease has no state '<b>'",
     ),
     (b'{"at": 1, "session": "s", "rows": [{"machine": "lease", "from": "HELD", "to": ["x"]}]}\n', "t.jsonl:1: not a"),
+    (b'{"at": 1, "session": "s", "value": {"cells": [["lease"]]}}\n', "t.jsonl:1: not a record of a trace"),
+    (b'{"at": 1, "session": "s", "value": 3}\n', "t.jsonl:1: not a record of a trace"),
     (b"", "say which with --session; the trace has none"),
     (b'{"at": 1, "session": "a"}\n{"at": 1, "session": "b"}\n', "the trace has 'a', 'b'"),
 ]

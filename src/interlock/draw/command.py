@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -40,7 +42,7 @@ which version drew the SVG. DOT and Mermaid need nothing else; pictures need the
   interlock draw --check                                  for CI: what is not up to date?
   interlock draw --format png,pdf --out print             for a page, or a talk
   interlock draw --highlight attachment=ATTACHED --out now
-  interlock draw --trace trace-0001.jsonl --session sess_1 --at +12.5 --out now
+  interlock draw --trace trace-0001.jsonl.gz --session sess_1 --at +12.5 --out now
 """
 
 
@@ -92,9 +94,12 @@ def forms_of(text: str, known: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def say(*lines: str) -> None:
-    """Print lines for the one who called the command."""
-    for line in lines:
-        print(line)  # noqa: T201 - this is the interface
+    """Print lines for the one who called the command, as long as anybody reads them."""
+    try:
+        for line in lines:
+            print(line, flush=True)  # noqa: T201 - this is the interface
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _agree(args: argparse.Namespace, forms: Sequence[str]) -> None:

@@ -1,13 +1,14 @@
 """What a recorded session was in: the states of its machines after its last record, or at a given time.
 
-A trace is JSON lines; ``interlock.observe.trace`` writes them and has the format. One that still grows can be read too,
-because a last line without an end is not looked at. Nothing of a trace is believed: what does not have the shape
-of a record, or names a state that its machine does not have, is one clear line.
+A trace is JSON lines, compressed or not; docs/replay.md has the format. One that still grows can be read too, because a
+last line without an end is not looked at. Nothing of a trace is believed: what does not have the shape of a record, or
+names a state that its machine does not have, is one clear line.
 """
 
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +16,9 @@ from typing import Any
 
 from interlock.machine import Table
 from interlock.spec.finding import Unusable
+
+GZIP = b"\x1f\x8b"
+CHUNK = 256 * 1024
 
 SHOWN = 4
 """Instances that a state names; the others are counted."""
@@ -36,16 +40,21 @@ class Recording:
     def follow(self, record: Mapping[str, Any], tables: Mapping[str, Table]) -> None:
         """Take one record of this session. Raises :class:`ValueError` for one that these machines cannot have made."""
         self.records += 1
+        if "value" in record:
+            self.cells.clear()
+            for machine, key, state, *_ in record["value"]["cells"]:
+                self._enter(machine, key, tables, state, state)
+            self.from_the_start = False
         for row in record.get("rows", ()):
-            machine, key, old, new = row["machine"], row.get("key"), row["from"], row["to"]
-            if machine in tables and new:
-                self._enter(tables[machine], "" if key is None else str(key), old, new)
+            self._enter(row["machine"], row.get("key"), tables, row["from"], row["to"])
 
-    def _enter(self, table: Table, key: str, old: str, new: str) -> None:
-        states = {info.name for info in table.states}
-        if unknown := {old, new} - states - {""}:
-            raise ValueError(f"{table.name} has no state {sorted(unknown)[0]!r}; is it of another version?")
-        address = table.name, key
+    def _enter(self, machine: str, key: object, tables: Mapping[str, Table], old: str, new: str) -> None:
+        if machine not in tables or not new:
+            return
+        table = tables[machine]
+        if unknown := {old, new} - {info.name for info in table.states} - {""}:
+            raise ValueError(f"{machine} has no state {sorted(unknown)[0]!r}; is it of another version?")
+        address = machine, "" if key is None else str(key)
         if address not in self.cells and table.created_by is None and old != table.initial:
             self.from_the_start = False
         if table.per and new in table.final:
@@ -111,7 +120,7 @@ def _chosen(path: Path, found: Mapping[str, Recording], session: str | None, at:
 
 
 def _records(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for file in sorted(path.glob("*.jsonl")) if path.is_dir() else [path]:
+    for file in _files(path):
         for number, line in enumerate(_lines(file), 1):
             place = f"{file}:{number}"
             try:
@@ -120,12 +129,28 @@ def _records(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
                 raise Unusable(f"{place}: not JSON") from None
             if not isinstance(record, dict):
                 raise Unusable(f"{place}: not a record of a trace")
-            if "trace" not in record:
+            if "trace" not in record and "end" not in record:
                 yield place, record
 
 
-def _lines(file: Path) -> list[bytes]:
+def _files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    inside = [*path.glob("*.jsonl"), *path.glob("*.jsonl.gz")]
+    return sorted(inside, key=lambda file: (len(file.name.removesuffix(".gz")), file.name))
+
+
+def _lines(file: Path) -> Iterator[bytes]:
+    """Yield the whole lines of a file; where it is compressed, of as much as there is of it."""
+    rest = b""
     try:
-        return file.read_bytes().split(b"\n")[:-1]
+        with file.open("rb") as opened:
+            gzip = zlib.decompressobj(wbits=31) if opened.read(2) == GZIP else None
+            opened.seek(0)
+            while chunk := opened.read(CHUNK):
+                *whole, rest = (rest + (gzip.decompress(chunk) if gzip else chunk)).split(b"\n")
+                yield from whole
     except OSError as wrong:
         raise Unusable(f"{file}: cannot be read: {wrong.strerror}") from None
+    except zlib.error:
+        raise Unusable(f"{file}: is damaged: it cannot be decompressed") from None
