@@ -39,6 +39,7 @@ class Command(NamedTuple):
 COMMANDS: dict[str, Command] = {
     "draw": Command("interlock.draw.command", "draw machine files, and how machines talk to each other"),
     "diff": Command("interlock.draw.diff_command", "tell what changed between two versions of machines"),
+    "sweep": Command("interlock.proof.sweep_cli", "run scenarios, cancelled at every step"),
     "serve": Command("interlock.serve", "serve spoken sessions on one port"),
     "demo": Command("interlock.demo", "speak, interrupt, drop the line, resume, take over; and verify all of it"),
 }

@@ -174,7 +174,10 @@ class Course:
             self._inject(due, task)
 
     def _inject(self, due: Injection, task: trio.lowlevel.Task) -> None:
-        """Cancel what is due; two scopes cancelled at one instant are a plan too, in one order."""
+        """Cancel what is due; two scopes cancelled at one instant are a plan too, in one order.
+
+        A cancel may land so far that it cancels another scope itself: that one is not to be cancelled again.
+        """
         targets = self._targets(due.phase, task)
         for place, (name, scope, beside) in enumerate(targets):
             if name == due.target:
@@ -183,7 +186,8 @@ class Course:
                 if self.due is not None:
                     self._instant(due.phase, task)
                 elif self.record:
-                    self.sites += [injection(due.phase, self.index, later) for later, _, _ in targets[place + 1 :]]
+                    later = [name for name, also, _ in targets[place + 1 :] if trio_internals.is_live(also)]
+                    self.sites += [injection(due.phase, self.index, name) for name in later]
                 return
 
     def _others(self, scope: trio.CancelScope, stepping: trio.lowlevel.Task) -> tuple[tuple[str, Place], ...]:
