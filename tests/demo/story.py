@@ -112,7 +112,7 @@ def evidence_of(story: Story, handed_over: int) -> Evidence:
         torn="r3",
         taken_over="r4",
         handed_over=handed_over,
-        parted="closed by peer",
+        parted="closed with 4001",
         ended={"A": "replaced", "B": "closed"},
         books=held,
         stopped={"owed": [], "defects": []},

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 from interlock.demo.evidence import (
+from interlock.wire.codes import CloseCode
     DELTAS,
     Evidence,
     Record,
@@ -105,12 +106,15 @@ def numbers_agree(evidence: Evidence) -> Verdict:
     return Verdict("what arrived is what was sequenced and not voided: in order, each once", ok, detail)
 
 
+REPLACED = f"closed with {CloseCode.REPLACED:d}"
+
+
 def superseded_client_was_told(evidence: Evidence) -> Verdict:
-    """The superseded client read ``session.replaced`` and then a close frame."""
+    """The superseded client read ``session.replaced``, and then a close frame that says the same."""
     told = [r.event for r in evidence.received if r.client == "A" and r.kind == "session.replaced"]
-    ok = len(told) == 1 and evidence.ended.get("A") == "replaced" and evidence.parted == "closed by peer"
+    ok = len(told) == 1 and evidence.ended.get("A") == "replaced" and evidence.parted == REPLACED
     by = told[0]["attachment_generation"] if told else "nobody"
-    detail = f"session.replaced x {len(told)}, by generation {by}; then: {evidence.parted or 'still open'}"
+    detail = f"session.replaced x {len(told)}, by generation {by}; then: {evidence.parted or 'no close frame'}"
     return Verdict("the superseded client was told so and closed", ok, detail)
 
 

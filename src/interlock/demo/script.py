@@ -225,7 +225,7 @@ class Play:
         duplicates = first.duplicates + second.duplicates
         ended = {"A": first.ended, "B": second.ended}
         return Played(
-            self.heard.received, self.mic.utterances, self.replies, handed.position, duplicates, first.lost, ended
+            self.heard.received, self.mic.utterances, self.replies, handed.position, duplicates, parting(first), ended
         )
 
     async def _parted(self, *clients: Client) -> None:
@@ -267,3 +267,8 @@ def told(received: Received) -> str:
             return f"reads an error: {event['error']['code']}: {event['error']['message']}"
         case kind:
             return f"reads {kind}" if kind in TOLD or kind.startswith("input_audio_buffer.speech") else ""
+
+
+def parting(client: Client) -> str:
+    """Say how a client's last connection ended, in its server's words where there were any."""
+    return f"closed with {client.close_code:d}" if client.close_code is not None else client.lost

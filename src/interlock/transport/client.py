@@ -68,7 +68,8 @@ class Client:
     """One session. Iterate over it for its events, each a ``dict``; the rest may be called from any task meanwhile.
 
     Every method raises :class:`ConnectionLost` when there is no connection, and :class:`SessionOver` when there will
-    be none. ``position`` is the last sequence number that was received; ``lost`` says why the connection went.
+    be none. ``position`` is the last sequence number that was received; ``lost`` says why the connection went, and
+    ``close_code`` is what the server closed it with, if it did.
     """
 
     nursery: trio.Nursery
@@ -84,6 +85,7 @@ class Client:
         self.duplicates = 0
         self.ended = ""
         self.lost = ""
+        self.close_code: int | None = None
         self._jitter = jitter
         self._line: Line | None = None
         self._inbox = Inbox(limits.buffer_bytes)
@@ -256,7 +258,7 @@ class Client:
             await line.run(lambda data: self._hear(line, data))
         finally:
             if line is self._line:
-                self._line, self.lost = None, line.transport.ended
+                self._line, self.lost, self.close_code = None, line.transport.ended, line.transport.close_code
             self._inbox.stir()
 
     def _give_up(self) -> None:
