@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 from interlock.demo.evidence import (
-from interlock.wire.codes import CloseCode
     DELTAS,
     Evidence,
     Record,
@@ -22,6 +21,7 @@ from interlock.wire.codes import CloseCode
     sequenced,
     voided,
 )
+from interlock.wire.codes import CloseCode
 
 MARGIN_MS: Final = 500.0
 STALL_MS: Final = 150.0
