@@ -54,7 +54,8 @@ def test_mypy_finds_what_is_planted_and_no_more(shop: Path) -> None:
     )
     lines = [line for line in done.stdout.splitlines() if ": error: " in line]
     found = [re.fullmatch(r"planted\.py:(\d+): error: .*\[([a-z-]+)\]", line) for line in lines]
-    assert all(found) and not done.stderr, done.stdout + done.stderr
+    assert None not in found, done.stdout
+    assert done.stderr == ""
     assert {(int(match[1]), match[2]) for match in found if match} == set(planted("mypy"))
 
 

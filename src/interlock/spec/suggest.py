@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 from itertools import islice
 
@@ -19,8 +19,8 @@ def meant(name: str, known: Iterable[str], otherwise: str, cutoff: float = 0.7) 
     return f"did you mean `{close[0]}`?" if close else otherwise
 
 
-def listed(names: Iterable[str]) -> str:
+def listed(names: Collection[str]) -> str:
     """Return names as prose reads them."""
-    every = [f"`{name}`" for name in names]
-    more = [f"{len(every) - SHOWN} more"] if len(every) > SHOWN else []
-    return ", ".join(every[:SHOWN] + more)
+    shown = [f"`{name}`" for name in islice(names, SHOWN)]
+    more = [f"{len(names) - SHOWN} more"] if len(names) > SHOWN else []
+    return ", ".join(shown + more)
