@@ -33,7 +33,7 @@ check: $(STAMP) ## Lint, types, layers, tidiness; machine files, tables and draw
 tables: $(STAMP) ## Generate src/interlock/tables from machines/*.toml
 	$(BIN)/interlock tables
 
-diagrams: $(STAMP) ## Draw diagrams/*.dot and *.svg from machines/*.toml
+diagrams: $(STAMP) ## Draw diagrams/ from machines/*.toml
 	$(BIN)/interlock draw
 
 bench: $(VENV)/.bench ## Measure, each number beside its peer's in the same run
