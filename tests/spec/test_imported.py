@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import warnings
 from collections.abc import Iterator
 from contextlib import suppress
@@ -225,3 +226,50 @@ def test_an_imported_machine_goes_where_the_original_goes(markup: dict[str, Any]
             with suppress(Defect):
                 state = machine.step(state, None, kinds[camel(trigger)]()).state
         assert state == capitals(model.state)
+
+
+KEYS = ("name", "states", "children", "initial", "transitions", "trigger", "source", "dest", "final", "conditions")
+WORDS = st.one_of(
+    st.text(max_size=4), st.sampled_from(["a", "b", "a_b", "message", "None", "class", "<script>", "-->", "*"])
+)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(0, 9) | WORDS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4),
+    max_leaves=12,
+)
+SHAPED = st.recursive(
+    st.fixed_dictionaries({"name": WORDS}, optional={"final": st.booleans(), "on_enter": WORDS, "initial": WORDS}),
+    lambda inner: st.fixed_dictionaries(
+        {"name": WORDS, "children": st.lists(inner, max_size=3)}, optional={"initial": JSON}
+    ),
+    max_leaves=6,
+)
+ARROWS = st.lists(
+    st.fixed_dictionaries(
+        {"trigger": WORDS, "source": WORDS}, optional={"dest": st.none() | WORDS, "conditions": WORDS, "unless": WORDS}
+    ),
+    max_size=5,
+)
+ANY = JSON | st.fixed_dictionaries(
+    {"states": st.lists(SHAPED, min_size=1, max_size=3), "transitions": ARROWS, "initial": WORDS}
+)
+MENDED = {"unreachable", "nobody-takes"}
+"""What an imported machine may still have: `transitions` asks for neither."""
+
+
+def brought(markup: Any) -> Imported | str:
+    """Return what becomes of a markup: a machine file, or why not."""
+    try:
+        return imported(parsed("a.json", json.dumps(markup)))
+    except Unusable as wrong:
+        return str(wrong)
+
+
+@settings(max_examples=500, deadline=None)
+@given(markup=ANY)
+def test_whatever_is_imported_is_one_line_or_a_machine(markup: Any) -> None:
+    made = brought(markup)
+    if isinstance(made, str):
+        assert re.fullmatch(r"a\.json: .+", made)
+    else:
+        assert {finding.rule for finding in findings(blueprint((parse("a.toml", made.text),)))} <= MENDED

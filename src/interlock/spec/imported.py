@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from interlock.spec.check_names import BOUND, ENGINE, MODULES
+from interlock.spec.finding import one_line
 from interlock.spec.graph import closure
 from interlock.spec.markup import Flat, FlatRow, MachineMarkup, Path, flattened
 
@@ -89,7 +90,7 @@ class _Import:
         self.notes += _not_carried(self.markup)
         guards = {guard: given for given, guard in self.guards.known.items()}
         self.notes += [f"guard `{guard}` stands for: {given}" for guard, given in guards.items() if given != guard]
-        return Imported(self.name, "\n".join(self._lines()), tuple(dict.fromkeys(self.notes)), guards)
+        return Imported(self.name, "\n".join(self._lines()), tuple(map(one_line, dict.fromkeys(self.notes))), guards)
 
     def _state(self, path: Path) -> str:
         return self.states.of("\0".join(path), capitals("_".join(path)))
@@ -214,7 +215,8 @@ def _told(path: Path) -> str:
 
 
 def _doc(text: str) -> str:
-    return json.dumps(" ".join(text.split()))
+    shown = "".join(char if char.isprintable() else " " for char in text)
+    return json.dumps(" ".join(shown.split()), ensure_ascii=False)
 
 
 def _not_carried(markup: MachineMarkup) -> Iterator[str]:

@@ -20,6 +20,9 @@ from interlock.spec.finding import Unusable, one_line
 SEPARATORS = ("_", ".", "/", "\u21a6", ":")
 """What stands between a state and its child in the names of transitions; the first one is the library's own."""
 
+DEEPEST = 50
+"""Levels of nested states. Nobody draws so many."""
+
 Path: TypeAlias = tuple[str, ...]
 
 
@@ -103,7 +106,10 @@ class Flat:
 def parsed(path: str, text: str) -> MachineMarkup:
     """Read the markup. Raises :class:`Unusable` for what is none."""
     try:
-        return MachineMarkup.model_validate(_value(text))
+        markup = MachineMarkup.model_validate(_value(text))
+        if _depth(markup.states) > DEEPEST:
+            raise RecursionError
+        return markup
     except RecursionError:
         raise Unusable(f"{path}: nested too deeply") from None
     except ValidationError as wrong:
@@ -113,6 +119,14 @@ def parsed(path: str, text: str) -> MachineMarkup:
     except (ValueError, SyntaxError, MemoryError) as wrong:
         reason = one_line(str(wrong))
         raise Unusable(f"{path}: neither JSON nor a dictionary as Python prints it: {reason}") from None
+
+
+def _depth(states: list[StateMarkup]) -> int:
+    depth = 0
+    while states:
+        states = [child for state in states for child in state.children]
+        depth += 1
+    return depth
 
 
 def _value(text: str) -> Any:
@@ -139,7 +153,7 @@ class _Flattening:
             for source in self._sources(scope, transition):
                 self.leaving.setdefault(source, []).append((len(scope), transition))
         for path, node in self.nodes.items():
-            if not node.children or node.initial is None:
+            if not node.children or not node.initial:
                 self._state(path)
 
     def _initial(self) -> Path:
