@@ -262,3 +262,21 @@ def test_init_writes_a_clean_machine_and_never_over_one(project: Path, capsys: p
     assert main(["check", "flows"]) == CLEAN
     assert main(["init"]) == UNUSABLE
     assert (project / "machines/door.toml").read_text() == DOOR
+
+
+def test_a_reader_that_has_seen_enough_is_no_traceback(project: Path) -> None:
+    edit(
+        project / "machines/door.toml",
+        "[state.OPEN]",
+        "".join(f"[state.LONE{at}]\n" for at in range(900)) + "[state.OPEN]",
+    )
+    checking = subprocess.Popen(
+        [sys.executable, "-m", "interlock", "check"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert checking.stdout is not None
+    assert checking.stderr is not None
+    checking.stdout.read(1)
+    checking.stdout.close()
+    assert checking.stderr.read() == ""
+    checking.stderr.close()
+    assert checking.wait() == UNUSABLE

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import io
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -55,9 +56,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = _parser(given).parse_args(given)
     run: Run = args.run
     try:
-        return run(args)
+        code = run(args)
+        sys.stdout.flush()
+        return code
     except (MachineError, WorldError) as wrong:
         print(f"interlock: {wrong}", file=sys.stderr)
+        return UNUSABLE
+    except BrokenPipeError:  # whoever read has seen enough, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return UNUSABLE
 
 
