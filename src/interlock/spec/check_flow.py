@@ -63,19 +63,23 @@ def never_created(blueprint: Blueprint) -> Iterator[Finding]:
 
 
 def _existing(blueprint: Blueprint) -> set[str]:
-    """Return the machines of which there can be an instance."""
+    """Return the machines of which there can be an instance: who sends the event that creates one is there before."""
     there: set[str] = set()
     found = {plan.name for plan in blueprint.plans if _comes_from_outside(blueprint, plan)}
     while found - there:
         there |= found
         sent = {name for plan in blueprint.plans if plan.name in there for row in plan.rows for name in row.emit}
-        found = {plan.name for plan in blueprint.plans if plan.form.created_by in sent}
+        found = {plan.name for plan in blueprint.plans if plan.form.created_by in sent or _creator(plan) in there}
     return there
 
 
 def _comes_from_outside(blueprint: Blueprint, plan: Plan) -> bool:
-    creator = plan.form.created_by
-    return creator is None or plan.origins.get(creator) not in blueprint.machines
+    return plan.form.created_by is None or _creator(plan) not in blueprint.machines
+
+
+def _creator(plan: Plan) -> str | None:
+    """Return who is said to send the event that creates an instance; its first one may be made by hand."""
+    return plan.origins.get(plan.form.created_by or "")
 
 
 def ends(blueprint: Blueprint) -> Iterator[Finding]:

@@ -56,7 +56,7 @@ def _json(found: Sequence[Finding], checked: Blueprint | None) -> str:
 
 def _annotation(finding: Finding) -> str:
     """Return a workflow command, of which GitHub shows the message beside the line."""
-    place = f"file={_property(finding.file)},line={finding.line},title={_property(finding.rule)}"
+    place = f"file={_property(one_line(finding.file))},line={finding.line},title={_property(finding.rule)}"
     return f"::error {place}::{_data(one_line(finding.message))}"
 
 
