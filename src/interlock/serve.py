@@ -65,7 +65,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--port", type=int, default=8765, help="port; 0 takes a free one (default: 8765)")
     debug = "answer GET /debug/books, which also has the loop's longest stall; on loopback only"
     parser.add_argument("--debug", action="store_true", help=debug)
-    parser.add_argument("--trace", metavar="DIR", type=Path, help="write every event of every session as JSON lines")
+    parser.add_argument("--trace", metavar="DIR", type=Path, help="write every event, for interlock replay")
     parser.add_argument("--workers", choices=("process", "thread"), default="process", help="where speech models run")
     scripted = "no models: a scripted stage hears a turn at each commit and answers with N frames of 40 ms, paced"
     parser.add_argument("--scripted", metavar="N", type=int, default=0, help=scripted)

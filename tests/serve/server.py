@@ -13,6 +13,7 @@ from typing import Any
 
 import trio
 
+from interlock.observe.reading import records_of
 from interlock.transport.dial import dial
 from interlock.transport.limits import SocketLimits
 from interlock.transport.websocket import WebSocketTransport
@@ -66,8 +67,7 @@ class Server:
 
     def records(self) -> list[dict[str, Any]]:
         """Return the trace; whole only after the server has stopped."""
-        files = sorted(self._trace.glob("*.jsonl"))
-        return [json.loads(line) for file in files for line in file.read_text().splitlines()]
+        return list(records_of(self._trace))
 
 
 @asynccontextmanager

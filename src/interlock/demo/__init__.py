@@ -27,7 +27,7 @@ Starts `interlock serve` as a process, and speaks with it in real time, with rec
 The timeline is printed as it happens: what the clients do and read, and the states of the server's machines. Then
 every promise is checked against what was received and against the server's own trace, each in one line.
 
-  interlock demo                  writes demo-out/: reply-N.wav, trace/*.jsonl, timeline.svg, server.log
+  interlock demo                  writes demo-out/: reply-N.wav, trace/*.jsonl.gz, timeline.svg, server.log
   interlock demo --audio DIR      with recordings of your own: NAME.wav (16 kHz mono PCM16), words in NAME.txt
 
 Needs the extras: pip install 'interlock[speech,serve]'. Takes about half a minute.
@@ -74,7 +74,7 @@ def played(out: Path, audio: Path | None) -> int:
     evidence = performance.listened(out, performance.gather(out, said, done), tell)
     picture.save(out / "timeline.svg", evidence, done.played.utterances, done.offset)
     held = judged(evidence)
-    tell(f"{out}/ has the replies (reply-N.wav), the trace (trace/*.jsonl) and the picture (timeline.svg)")
+    tell(f"{out}/ has the replies (reply-N.wav), the trace (trace/*.jsonl.gz) and the picture (timeline.svg)")
     tell(f"{'all is well' if held else 'NOT all is well'}, after {time.monotonic() - began:.0f} s")
     return FINE if held else FAILED
 

@@ -6,7 +6,6 @@ reached it; it is *voided* when an interrupt freed its frame before any transpor
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from interlock.errors import WorldError
+from interlock.observe.reading import records_of
 
 Record = Mapping[str, Any]
 Event = Mapping[str, Any]
@@ -110,21 +110,11 @@ class Evidence:
 
 
 def read_trace(folder: Path) -> list[Record]:
-    """Read a trace's records, without the heads of its files. Raises :class:`WorldError` where there is none."""
-    records: list[Record] = []
-    for path in sorted(folder.glob("trace-*.jsonl")):
-        records += parse_lines(path.read_text().splitlines())
+    """Read a trace's records: events and voids. Raises :class:`WorldError` where there is none."""
+    records: list[Record] = list(records_of(folder))
     if not records:
         raise WorldError(f"the server left no trace in {folder}")
     return records
-
-
-def parse_lines(lines: Iterable[str]) -> Iterator[Record]:
-    """Yield the records of complete lines; a line that is none is a broken trace."""
-    for line in lines:
-        record = json.loads(line)
-        if "trace" not in record:
-            yield record
 
 
 def moves(records: Iterable[Record]) -> Iterator[Moved]:

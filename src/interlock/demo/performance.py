@@ -39,7 +39,7 @@ class Performance(NamedTuple):
 def clear(out: Path) -> None:
     """Make the folder, and remove what an earlier demo wrote there; nothing else."""
     (out / "trace").mkdir(parents=True, exist_ok=True)
-    for pattern in ("trace/trace-*.jsonl", "reply-*.wav", "timeline.svg", "server.log"):
+    for pattern in ("trace/trace-*.jsonl*", "reply-*.wav", "timeline.svg", "server.log"):
         for path in out.glob(pattern):
             path.unlink()
 

@@ -14,7 +14,9 @@ from typing import Final, NamedTuple
 
 import trio
 
-from interlock.demo.evidence import Moved, Record, moves, parse_lines
+from interlock.demo.evidence import Moved, Record, moves
+from interlock.observe.files import numbers_in
+from interlock.observe.reading import Unpacker, happened
 
 HOLD_S: Final = 0.6
 TICK_S: Final = 0.1
@@ -72,6 +74,7 @@ class Follower:
         self.opened_at: float | None = None
         self.offset = 0.0
         self._read = 0
+        self._unpacker = Unpacker()
         self._names: dict[str, str] = {}
 
     def join(self) -> None:
@@ -86,14 +89,14 @@ class Follower:
 
     def catch_up(self) -> None:
         """Note what has been written since; nothing, before the clocks are joined."""
-        path = self.folder / "trace-0001.jsonl"
-        if self.opened_at is None or not path.exists():
+        path = numbers_in(self.folder).get(1)
+        if self.opened_at is None or path is None:
             return
         with path.open("rb") as file:
             file.seek(self._read)
-            whole = file.read().rpartition(b"\n")[0]
-        self._read += len(whole) + bool(whole)
-        records = list(parse_lines(whole.decode().splitlines()))
+            data = file.read()
+        self._read += len(data)
+        records = list(happened(self._unpacker.feed(data)))
         for record in records:
             if not self.offset and _is_activation(record):
                 self.offset = self.opened_at - record["at"]

@@ -1,74 +1,64 @@
-"""The trace: every event that a session took, with the facts that its guards read, and what it did.
+"""The recorder: every event that a session took, with the facts that its guards read, and what it did.
 
-JSON lines. The first line of each file names the format and the hash of every table; each other line is one event:
-``at`` (seconds of the host's clock), ``session``, ``event`` (its type and fields), ``rows`` (machine, key, event, from,
-to, number of the row in its table; no row means stale), ``effects``, and ``journal`` (head, handed, trimmed) after it.
-Fields that a machine file calls secret are left out, and no frame, text or audio ever comes here.
+:mod:`interlock.observe.record` has the lines, :mod:`interlock.observe.files` the files, docs/replay.md the format, and
+``interlock replay`` the proof that a trace is what the tables say.
 """
 
 from __future__ import annotations
 
+import logging
 from collections import deque
-from collections.abc import Sequence
-from dataclasses import fields
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any
 
 import msgspec
 import trio
 
-from interlock.machine import Message, Taken
+from interlock.machine import Message
+from interlock.observe.files import Files
+from interlock.observe.record import Scribe
 from interlock.session.decide import COMPOSITION, Decision
 from interlock.session.value import Value
-from interlock.tables import SOURCES
 
-FORMAT = 1
-ROW_NUMBERS = {
-    id(row): number for machine in COMPOSITION.machines.values() for number, row in enumerate(machine.table.rows)
-}
-_encode = msgspec.json.Encoder(enc_hook=lambda value: value.__name__ if isinstance(value, type) else repr(value)).encode
+log = logging.getLogger("interlock")
 
 
 class Trace:
-    """Keeps the last ``keep`` records in memory, and writes all of them to ``folder`` if there is one.
+    """Keeps the last ``keep`` lines in memory, and writes all of them to ``folder`` if there is one.
 
-    A file is rotated at ``file_bytes``; ``files`` of them are kept, the oldest goes.
+    A file is rotated at ``file_bytes``, compressed; ``files`` of them are kept, the oldest goes. The records of each
+    session are numbered, and the first of each session in a file comes after its whole value: so a missing one shows,
+    and each file can be replayed without the ones before it.
     """
 
     def __init__(
         self, folder: Path | None = None, *, keep: int = 10_000, file_bytes: int = 64 * 1024 * 1024, files: int = 4
     ) -> None:
-        self.records: deque[dict[str, Any]] = deque(maxlen=keep)
-        self._folder = folder
-        self._file_bytes = file_bytes
-        self._files = files
-        self._file: IO[bytes] | None = None
-        self._written = 0
-        self._number = 0
-        if folder is not None:
-            folder.mkdir(parents=True, exist_ok=True)
+        self.lines: deque[bytes] = deque(maxlen=keep)
+        self._files = Files(folder, file_bytes, files) if folder is not None else None
+        self._scribe = Scribe(COMPOSITION)
+        self._numbers: dict[str, int] = {}
+        self._until_anew = keep
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        """What happened, as plain data: one record for each event and each void that is still in memory."""
+        return [record for record in map(msgspec.json.decode, self.lines) if "value" not in record]
 
     def decided(self, at: float, before: Value, event: Message, decision: Decision) -> None:
         """Record what an event did."""
-        record = _head(at, before, event)
-        if decision.taken:
-            record["rows"] = [_row_of(taken) for taken in decision.taken]
-        if decision.effects:
-            record["effects"] = [_shown(effect) for effect in decision.effects]
-        record["journal"] = tuple(decision.value.journal)
-        if decision.value.stale != before.stale:
-            record["stale"] = decision.value.stale - before.stale
-        self._keep(record)
+        self._keep(self._scribe.decided(self._next(at, before), at, before, event, decision))
 
     def refused(self, at: float, before: Value, event: Message, code: str) -> None:
         """Record what was asked for and refused."""
-        self._keep(_head(at, before, event) | {"refused": code})
+        self._keep(self._scribe.refused(self._next(at, before), at, before, event, code))
 
     def voided(self, at: float, session_id: str, through: int, unsent: Sequence[int], sent: Sequence[int]) -> None:
-        """Record which frames an interrupt freed."""
+        """Record which frames an interrupt freed. Follows the interrupt, and goes into the same file."""
         if unsent or sent:
-            void = {"through": through, "unsent": list(unsent), "sent": list(sent)}
-            self._keep({"at": round(at, 6), "session": session_id, "voided": void})
+            n = self._numbers[session_id] = self._numbers.get(session_id, 0) + 1
+            self._keep(self._scribe.voided(n, at, session_id, through, unsent, sent))
 
     async def run(self, every_s: float = 0.2) -> None:
         """Write out what is buffered, again and again, so that a trace can be read while it grows."""
@@ -77,49 +67,40 @@ class Trace:
             self.flush()
 
     def close(self) -> None:
-        """Write out what is buffered, and let go of the file."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        """Finish the file; a later record begins another."""
+        self._to_files(Files.finish)
 
     def flush(self) -> None:
         """Write out what is buffered."""
-        if self._file is not None:
-            self._file.flush()
+        self._to_files(Files.flush)
 
-    def _keep(self, record: dict[str, Any]) -> None:
-        self.records.append(record)
-        if self._folder is None:
-            return
-        line = _encode(record) + b"\n"
-        if self._file is None or self._written + len(line) > self._file_bytes:
-            self._rotate(self._folder)
-        assert self._file is not None
-        self._file.write(line)
-        self._written += len(line)
+    def _next(self, at: float, before: Value) -> int:
+        """Return the number of a session's next record; its value goes first where it has none yet."""
+        if self._until_anew <= 0 if self._files is None else self._files.is_due:
+            self._begin()
+        number = self._numbers.get(before.session_id)
+        if number is None:
+            self._keep(self._scribe.begun(at, before))
+            number = 0
+        self._numbers[before.session_id] = number + 1
+        return number + 1
 
-    def _rotate(self, folder: Path) -> None:
-        self.close()
-        self._number += 1
-        (folder / f"trace-{self._number - self._files:04}.jsonl").unlink(missing_ok=True)
-        self._file = (folder / f"trace-{self._number:04}.jsonl").open("wb")
-        header = _encode({"trace": FORMAT, "tables": SOURCES}) + b"\n"
-        self._file.write(header)
-        self._written = len(header)
+    def _begin(self) -> None:
+        """Begin a file, or in memory what corresponds to one: numbers are not kept for ever."""
+        self._numbers.clear()
+        self._until_anew = self.lines.maxlen or 0
+        self._to_files(Files.rotate)
 
+    def _keep(self, line: bytes) -> None:
+        self.lines.append(line)
+        self._until_anew -= 1
+        self._to_files(Files.write, line)
 
-def _head(at: float, value: Value, event: Message) -> dict[str, Any]:
-    return {"at": round(at, 6), "session": value.session_id, "event": _shown(event)}
-
-
-def _shown(message: Message) -> dict[str, Any]:
-    """Return a message as a mapping, without its secrets."""
-    names = (field.name for field in fields(cast(Any, message)) if field.name not in message.secrets)
-    shown = {name: getattr(message, name) for name in names}
-    return {"type": type(message).__name__, **shown}
-
-
-def _row_of(taken: Taken) -> dict[str, Any]:
-    machine, key = taken.address
-    row = {"machine": machine, "key": key, "event": _shown(taken.message), "from": taken.state, "to": taken.to}
-    return row if taken.row is None else row | {"row": ROW_NUMBERS.get(id(taken.row))}
+    def _to_files(self, what: Callable[..., None], *line: bytes) -> None:
+        """Do something to the files. A disk that takes no more ends them, and nothing else."""
+        if self._files is not None:
+            try:
+                what(self._files, *line)
+            except OSError as error:
+                log.error("the trace cannot be written: %s; nothing more goes to its files", error)
+                self._files = None

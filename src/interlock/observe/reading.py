@@ -1,0 +1,101 @@
+"""Reading traces: whole lines, compressed or not, from files that may still grow, or may have been cut."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any, Final
+
+import msgspec
+
+from interlock.errors import WorldError
+from interlock.observe.files import numbers_in
+
+PIECE: Final = 256 * 1024
+GZIP: Final = b"\x1f\x8b"
+
+
+class Unpacker:
+    """Takes the bytes of a trace as they come, and returns the lines that are whole. It knows gzip by its first bytes.
+
+    ``is_whole`` says whether nothing is begun and not ended. Raises :class:`zlib.error` for damaged compression.
+    """
+
+    def __init__(self) -> None:
+        self._first = b""
+        self._zip: Any = None
+        self._is_plain = False
+        self._rest = b""
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """Return the lines that ``data`` completes, with their ends."""
+        *whole, self._rest = (self._rest + self._unpacked(data)).split(b"\n")
+        return [line + b"\n" for line in whole]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether what was fed ends at the end of a line, and of what was compressed."""
+        return not self._rest and not self._first and (self._zip is None or self._zip.eof)
+
+    def _unpacked(self, data: bytes) -> bytes:
+        if self._is_plain:
+            return data
+        if self._zip is None:
+            data, self._first = self._first + data, b""
+            if len(data) < len(GZIP) and GZIP.startswith(data):
+                self._first = data
+                return b""
+            if not data.startswith(GZIP):
+                self._is_plain = True
+                return data
+            self._zip = zlib.decompressobj(wbits=31)
+        unpacked: bytes = self._zip.decompress(data)
+        while self._zip.eof and self._zip.unused_data:
+            rest, self._zip = self._zip.unused_data, zlib.decompressobj(wbits=31)
+            unpacked += self._zip.decompress(rest)
+        return unpacked
+
+
+def files_of(path: Path) -> list[Path]:
+    """Return the files of a trace: a folder's in the order of their numbers, a file itself.
+
+    Raises :class:`WorldError` for what is not there.
+    """
+    try:
+        if not path.is_dir():
+            return [path]
+        found = list(numbers_in(path).values())
+    except (OSError, ValueError) as wrong:
+        raise WorldError(f"{path}: cannot be read: {wrong}") from None
+    if not found:
+        raise WorldError(f"{path}: no trace-*.jsonl.gz in this folder")
+    return found
+
+
+def lines_of(stream: IO[bytes]) -> Iterator[bytes]:
+    """Yield the whole lines of one file, as far as it can be read; a last one without an end is left out."""
+    unpacker = Unpacker()
+    while data := stream.read(PIECE):
+        yield from unpacker.feed(data)
+
+
+def records_of(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield what happened, of a file or a folder of them: events and voids, as plain data.
+
+    Raises :class:`WorldError` for what is no trace.
+    """
+    for file in files_of(path):
+        try:
+            with file.open("rb") as stream:
+                yield from happened(lines_of(stream))
+        except (OSError, zlib.error, msgspec.DecodeError) as wrong:
+            raise WorldError(f"{file}: cannot be read as a trace: {wrong}") from None
+
+
+def happened(lines: Iterator[bytes] | list[bytes]) -> Iterator[dict[str, Any]]:
+    """Yield the records among the lines of a trace that say what happened: no header, no value, no end."""
+    for line in lines:
+        record = msgspec.json.decode(line)
+        if "event" in record or "voided" in record:
+            yield record
