@@ -41,6 +41,7 @@ COMMANDS: dict[str, Command] = {
     "draw": Command("interlock.draw.command", "draw machine files, and how machines talk to each other"),
     "diff": Command("interlock.draw.diff_command", "tell what changed between two versions of machines"),
     "sweep": Command("interlock.proof.sweep_cli", "run scenarios, cancelled at every step"),
+    "replay": Command("interlock.proof.replay_cli", "hold recorded traces against the tables, or another version"),
     "serve": Command("interlock.serve", "serve spoken sessions on one port"),
     "demo": Command("interlock.demo", "speak, interrupt, drop the line, resume, take over; and verify all of it"),
 }

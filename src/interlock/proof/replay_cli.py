@@ -1,0 +1,129 @@
+"""``interlock replay``: hold recorded traces against the tables, from the command line."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+from interlock.proof.replay import Replay
+from interlock.proof.replay_chart import Chart
+from interlock.proof.replay_finding import Unusable
+from interlock.proof.replay_input import STDIN, Input
+from interlock.proof.replay_machines import state_map, target_of
+from interlock.proof.replay_report import Report
+from interlock.proof.replay_svg import drawn
+
+PATIENCE_S = 2.0
+EVERY_S = 0.5
+
+EPILOG = """\
+  interlock replay out                                 a folder that `interlock serve --trace out` wrote
+  zcat trace-0001.jsonl.gz | interlock replay -
+  interlock replay out --machines machines             is yesterday's traffic the same under these machines?
+  interlock replay out --machines main~3:machines --state-map moved.toml
+  interlock replay out --chart --session sess_1 --from 100 --to 200
+
+Exit codes: 0 every record is what the tables say, 1 one is not, or is missing or was changed, 2 the trace cannot be
+judged, or not to its end. docs/replay.md has the format, and what is checked.
+"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = EPILOG
+    add = parser.add_argument
+    add(
+        "traces",
+        nargs="+",
+        metavar="TRACE",
+        help="trace file, plain or compressed, or a folder of them, or - for stdin",
+    )
+    add("--machines", metavar="PATH", help="another version: machine file or folder, or either in git as REV:path")
+    add("--state-map", metavar="FILE", help='states that took the place of others: TOML or JSON, machine.OLD = "NEW"')
+    add("--session", metavar="ID", help="judge only this session")
+    add("--from", dest="first", type=_natural, default=1, metavar="N", help="report and draw from this event on")
+    add("--to", dest="last", type=_natural, metavar="N", help="stop after this event")
+    add("--live", action="store_true", help="the last file may lack its end: it still grows, or its server was killed")
+    add("--json", action="store_true", help="print the report as one JSON document")
+    add("--chart", action="store_true", help="print a session as a sequence chart")
+    add("--svg", metavar="OUT", help="write that chart as a drawing")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Replay, print the report, and return its exit code."""
+    if args.json and args.chart:
+        raise Unusable("--json and --chart both say what is printed; --svg writes a chart beside --json")
+    if args.traces.count(STDIN) > 1:
+        raise Unusable("standard input, `-`, can be read once")
+    target = target_of(args.machines, state_map(args.state_map) if args.state_map else {})
+    chart = Chart(args.session or "", args.first) if args.chart or args.svg else None
+    replay = Replay(target, args.session, chart, last=args.last)
+    told, began = Told(), time.perf_counter()
+    read = Input(replay, target, told, live=args.live)
+    try:
+        read.read(args.traces)
+    finally:
+        told.done()
+    _anything(replay, args)
+    findings = [found for found in replay.findings if not found.event or found.event >= args.first]
+    report = Report(replay, read, target, findings, time.perf_counter() - began)
+    _print(report, chart, args)
+    return report.code
+
+
+def _natural(written: str) -> int:
+    if not written.isdecimal() or int(written) < 1:
+        raise argparse.ArgumentTypeError(f"{written!r} is not a number of 1 or more")
+    return int(written)
+
+
+def _anything(replay: Replay, args: argparse.Namespace) -> None:
+    """Refuse to have judged nothing."""
+    if args.session is not None and not replay.judged and not replay.findings:
+        known = ", ".join(replay.names) or "none"
+        raise Unusable(
+            f"no session {args.session!r}; the trace has {known}{' and more' if len(replay.names) > 9 else ''}"
+        )
+    if not replay.events and not replay.findings:
+        raise Unusable(f"{args.traces[0]}: has no event: nothing was judged")
+
+
+def _print(report: Report, chart: Chart | None, args: argparse.Namespace) -> None:
+    if chart is not None and args.svg:
+        try:
+            Path(args.svg).write_text(drawn(chart))
+        except OSError as wrong:
+            raise Unusable(f"{args.svg}: cannot be written: {wrong.strerror}") from None
+    if chart is not None and args.chart:
+        sys.stdout.write(f"{chart}\n")
+        if chart.others:
+            sys.stdout.write("one session of several; say which with --session\n")
+    sys.stdout.write(f"{report.as_json() if args.json else report}\n")
+
+
+class Told:
+    """Says on stderr how far a replay is, once it has taken a while."""
+
+    def __init__(self) -> None:
+        self.began = time.perf_counter()
+        self.next_s = PATIENCE_S
+        self.said = False
+
+    def __call__(self, replay: Replay, part: float) -> None:
+        """Say it, if the time has come."""
+        seconds = time.perf_counter() - self.began
+        if seconds >= self.next_s:
+            self.next_s = seconds + EVERY_S
+            self.said = True
+            whole = f", {part:.0%}" if part else ""
+            line = f"replay: {replay.events:,} events{whole}, {replay.events / seconds:,.0f} a second"
+            sys.stderr.write(f"\r\x1b[K{line}" if sys.stderr.isatty() else f"{line}\n")
+            sys.stderr.flush()
+
+    def done(self) -> None:
+        """Leave the line."""
+        if self.said and sys.stderr.isatty():
+            sys.stderr.write("\r\x1b[K")
