@@ -107,6 +107,28 @@ async def test_sc_13_a_stage_that_hangs_holds_up_no_terminal_and_the_deadline_ho
     assert host.slots == 1
 
 
+async def test_a_shutdown_whose_deadline_comes_before_the_clean_ups_still_ends_every_session() -> None:
+    """Found by the sweep (`close_dies`, depth 2): who waited for the terminal event waited for ever."""
+    fleet, scope = stages(), trio.CancelScope()
+    fleet[EARS].script.abort = "hang"
+    host = Host(EchoPipeline(), fleet, Settings(cleanup_s=3.0, shutdown_s=8.0))
+    async with trio.open_nursery() as nursery:
+        await started(host, nursery, scope)
+        session = await host.open(MemoryTransport())
+        session.append(LOUD)
+        await trio.testing.wait_all_tasks_blocked()
+        began = trio.current_time()
+        fleet.lose(EARS)
+        host.stop()
+        await trio.testing.wait_all_tasks_blocked()
+        for timer in host.deadlines.armed:
+            host.deadlines.disarm(timer)  # as if the clock had jumped past both deadlines at once
+        await session.wait_closed()
+        assert trio.current_time() - began == pytest.approx(8.0)
+        await host.wait_stopped()
+    assert [(entry["kind"], entry["state"]) for entry in host.owed()] == [("request", "ABORTING"), ("worker", "LOST")]
+
+
 async def test_a_worker_that_can_be_ended_is_ended_as_soon_as_the_last_session_has_its_terminal() -> None:
     """A hung request of a worker that can be killed is released by its death, long before the deadline."""
     fleet, scope, before = stages(), trio.CancelScope(), len(list(tasks()))
