@@ -88,3 +88,15 @@ def test_a_worker_that_is_told_garbage_ends() -> None:
     code, _, log = _run("endless", b"GET / HTTP/1.1")
     assert code == HOST_WRONG
     assert "the host sent what is not an order: a frame of 1195725856 bytes" in log
+
+
+def test_a_worker_that_hangs_with_its_inbox_full_still_ends_with_its_host() -> None:
+    """The reader waits for room, so that it cannot read the end of stdin; it looks for it instead."""
+    command = [sys.executable, "-m", "interlock.workers.child", "think", "tests.workers.models:counting", "{}", "60"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, env=ENV) as child:
+        assert child.stdin is not None
+        megabyte = Append("r1", bytes(1024 * 1024))
+        child.stdin.write(_frames(Submit("r1", 1, {"hangs": ["open"]}), *[megabyte] * 8, Append("r1", bytes(50_000))))
+        child.stdin.close()
+        assert child.wait(30) == HOST_GONE

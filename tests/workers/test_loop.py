@@ -180,7 +180,7 @@ def test_the_loop_beats_as_often_as_it_should_and_says_how_long_it_may_rest(benc
     bench.do(now=10.5)
     assert bench.said == []
     bench.do(now=11.0)
-    assert bench.said == [Beat()]
+    assert bench.said == [Beat({"slots": 0, "bytes": 0})]
     assert bench.loop.rest(11.0) == 1.0
 
 

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -166,7 +167,7 @@ async def test_an_interrupt_from_the_terminal_is_not_the_workers_to_decide_on(nu
     assert os.getpgid(pid) != os.getpgid(0)
 
 
-def _speaks(*frames: bytes, then: str = "signal.pause()") -> list[str]:
+def _speaks(*frames: bytes | bytearray, then: str = "signal.pause()") -> list[str]:
     said = b"".join(frames)
     return [sys.executable, "-c", f"import os, signal, sys; os.write(1, {said!r}); {then}"]
 
@@ -245,7 +246,7 @@ class Silent:
     def ready(self) -> None:
         raise AssertionError("it was killed before it could be ready")
 
-    def heard(self) -> None:
+    def heard(self, held: Mapping[str, int]) -> None:
         self.heard_it.set()
 
     def reply(self, reply: object) -> None: ...

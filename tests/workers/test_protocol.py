@@ -70,7 +70,7 @@ def test_a_report_comes_out_as_it_went_in(report: Report) -> None:
 @given(st.lists(st.integers(0, 400), max_size=30))
 def test_a_stream_is_cut_into_the_same_frames_wherever_it_is_torn(tears: list[int]) -> None:
     stream = b"".join(encode(order) for order in ORDERS)
-    cutter, bodies = Cutter(), list[bytes]()
+    cutter, bodies = Cutter(), list[bytes | memoryview]()
     for start, end in pairwise([0, *sorted(tears), len(stream)]):
         bodies += cutter.feed(stream[start:end] if start < end else b"")
     assert [decode_order(body) for body in bodies] == ORDERS
@@ -126,7 +126,7 @@ def test_a_worker_says_hello_then_ready_then_the_rest() -> None:
     ("reports", "wrong"),
     [
         ([Hello(VERSION + 1, "think", 1)], f"speaks version {VERSION + 1} for 'think'"),
-        ([Hello(VERSION, "speak", 1)], "for 'speak'; we speak 1 for 'think'"),
+        ([Hello(VERSION, "speak", 1)], f"for 'speak'; we speak {VERSION} for 'think'"),
         ([Ready()], "Ready is out of place"),
         ([Beat()], "Beat before Ready"),
         ([Hello(VERSION, "think", 1), Hello(VERSION, "think", 1)], "Hello is out of place"),

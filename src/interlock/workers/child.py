@@ -14,21 +14,28 @@ from __future__ import annotations
 import json
 import logging
 import os
-import queue
+import select
 import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NoReturn
 
 from interlock.errors import WorldError
 from interlock.workers.core import StageSpec
 from interlock.workers.factory import make_model
+from interlock.workers.inbox import Inbox
 from interlock.workers.loop import StageLoop, serve
 from interlock.workers.protocol import VERSION, Cutter, Hello, Order, Report, decode_order, encode
 
 CHUNK = 64 * 1024
+
+INBOX_BYTES = 8 * 1024 * 1024
+"""Orders that the loop has not taken yet. Past it nobody reads: the pipe fills, and then the outbox of the host."""
+
+LOOK_S = 0.25
+"""How often a reader that waits for room looks whether its host is gone."""
 
 HOST_GONE, HOST_WRONG, MODEL_BROKEN = 3, 4, 5
 """Exit codes: the host has left, does not speak the protocol, or the model cannot go on."""
@@ -43,10 +50,10 @@ def main(argv: Sequence[str]) -> int:
     wire = _claim_stdout()
     try:
         send(wire, Hello(VERSION, stage, os.getpid()))
-        orders: queue.SimpleQueue[Order] = queue.SimpleQueue()
+        orders = Inbox(INBOX_BYTES)
         threading.Thread(target=_read, args=(orders,), name="orders", daemon=True).start()
         model = make_model(StageSpec(stage, factory, json.loads(args)))
-        serve(StageLoop(model, lambda report: send(wire, report), float(beat_s)), _taker(orders), time.monotonic)
+        serve(StageLoop(model, lambda report: send(wire, report), float(beat_s)), orders.take, time.monotonic)
     except BrokenPipeError:
         return HOST_GONE
     except WorldError as wrong:
@@ -68,26 +75,30 @@ def _claim_stdout() -> int:
     return wire
 
 
-def _read(orders: queue.SimpleQueue[Order]) -> None:
+def _read(orders: Inbox) -> None:
     cutter = Cutter()
     try:
         while data := os.read(0, CHUNK):
             for body in cutter.feed(data):
-                orders.put(decode_order(body))
+                _put(orders, decode_order(body), len(body))
     except WorldError as wrong:
         log.error("the host sent what is not an order: %s", wrong)
         _leave(HOST_WRONG)
     _leave(HOST_GONE)
 
 
-def _taker(orders: queue.SimpleQueue[Order]) -> Callable[[float], Order | None]:
-    def take(wait_s: float) -> Order | None:
-        try:
-            return orders.get(timeout=wait_s)
-        except queue.Empty:
-            return None
+def _put(orders: Inbox, order: Order, size: int) -> None:
+    """Queue an order, when there is room. While there is none, nobody reads, so that somebody must look for the end."""
+    while not orders.put(order, size, LOOK_S):
+        if _host_is_gone():
+            _leave(HOST_GONE)
 
-    return take
+
+def _host_is_gone() -> bool:
+    """Whether the other end of stdin is closed, whatever is still in the pipe."""
+    poll = select.poll()
+    poll.register(0, 0)
+    return any(event & (select.POLLHUP | select.POLLERR) for _, event in poll.poll(0))
 
 
 def _leave(code: int) -> NoReturn:

@@ -83,8 +83,8 @@ class Ears(Protocol):
     def ready(self) -> None:
         """The worker has loaded its model. At most once."""
 
-    def heard(self) -> None:
-        """A sign of life."""
+    def heard(self, held: Mapping[str, int]) -> None:
+        """A sign of life, and what the model counts as held: slots and bytes, at least."""
 
     def reply(self, reply: Reply) -> None:
         """The worker's loop has answered."""

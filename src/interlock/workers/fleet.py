@@ -58,6 +58,7 @@ class StageFleet:
         self._events: deque[Message] = deque()
         self._busy = False
         self._links: dict[str, CarrierLink] = {}
+        self._ears: dict[str, FleetEars] = {}
         self._deadlines: Deadlines[Timer] = Deadlines()
         self._stopping = False
         self._moved = trio.Event()
@@ -99,6 +100,10 @@ class StageFleet:
             for worker in self._workers()
             if not worker.exited
         ]
+
+    def held(self, stage: str) -> Mapping[str, int]:
+        """Return what the stage's worker said at its last sign of life: slots and bytes that its model holds."""
+        return self._ears[stage].held if self.state(stage) in ("READY", "DRAINING") else {}
 
     def state(self, stage: str) -> str:
         """Return the state of the stage's worker; STOPPED before its first and after its last one."""
@@ -187,7 +192,8 @@ class StageFleet:
         spec, incarnation = self._specs[stage], self._cells["worker", stage].data.incarnation
         carrier: Carrier = (ProcessCarrier if spec.carrier == "process" else ThreadCarrier)(spec, self._settings)
         self._links[stage] = CarrierLink(stage, incarnation, carrier)
-        self._nursery.start_soon(self._carry, carrier, FleetEars(stage, incarnation, self._dispatch, self._sink))
+        self._ears[stage] = FleetEars(stage, incarnation, self._dispatch, self._sink)
+        self._nursery.start_soon(self._carry, carrier, self._ears[stage])
 
     def _workers(self) -> list[Worker]:
         return [cell.data for cell in self._cells.values()]
@@ -199,6 +205,7 @@ class FleetEars:
     def __init__(self, stage: str, incarnation: int, dispatch: Callable[[Message], None], sink: FleetSink) -> None:
         self.stage = stage
         self.incarnation = incarnation
+        self.held: Mapping[str, int] = {}
         self._dispatch = dispatch
         self._sink = sink
 
@@ -206,8 +213,9 @@ class FleetEars:
         """The worker has loaded its model."""
         self._dispatch(m.WorkerReady(self.stage, self.incarnation))
 
-    def heard(self) -> None:
-        """A sign of life."""
+    def heard(self, held: Mapping[str, int]) -> None:
+        """A sign of life, with what the model counts as held."""
+        self.held = held
         self._dispatch(m.WorkerHeard(self.stage, self.incarnation))
 
     def lost(self, reason: str) -> None:

@@ -5,8 +5,9 @@ so nothing overtakes anything. Between batches of orders the model is stepped wh
 
 * An id lives from its ``Submit`` to its end. What comes for an id that does not live is dropped, never re-created
   (FAULTS.md, SR-05); an ``Abort`` alone is answered for every id, because "nothing is held" is true of an unknown one.
-* ``Finished``, ``Aborted`` and ``Refused`` are said after ``model.close`` has returned, so they are true: nothing is
-  held. When ``close`` raises, the id stays known, holds its slot, and can be aborted again.
+* ``Finished``, ``Aborted`` and ``Refused`` are said after ``model.close`` has returned and nothing of the request is in
+  a device's hands any more (:class:`interlock.workers.stage.LateModel`), so they are true: nothing is held. Until then
+  the id counts against the capacity. When ``close`` raises, the id stays known, and can be aborted again.
 * What a model raises is the failure of the request that it was called for. What ``step`` raises is the failure of every
   request, unless the exception has a ``request_id``: then only of that one. The loop goes on, and the model with it.
 * A model that raises with no request left to blame is broken: the loop ends with :class:`interlock.errors.WorldError`,
@@ -22,6 +23,7 @@ from typing import NamedTuple, TypeAlias, TypeVar
 from interlock.errors import WorldError
 from interlock.runtime import perform
 from interlock.runtime.ports import Aborted, AbortRefused, Accepted, Consumed, Failed, Finished, Output, Refused
+from interlock.workers.leaving import Leaving
 from interlock.workers.protocol import Abort, Append, Beat, Finish, Order, Ready, Report, Stop, Submit
 from interlock.workers.stage import StageModel, StageOutput, StageRequest
 
@@ -59,6 +61,7 @@ class StageLoop:
         self._next_beat = 0.0
         self._epochs: dict[str, int] = {}
         self._failed: set[str] = set()
+        self._leaving = Leaving(model)
         self._ended: dict[str, None] = {}
         self._stopping = False
         self._over = False
@@ -107,9 +110,11 @@ class StageLoop:
             else:
                 for output in made:
                     self._output(output)
+        for request_id, reports in self._leaving.gone():
+            self._forget(request_id, *reports)
         if now >= self._next_beat:
             self._next_beat = now + self._beat_s
-            self._send(Beat())
+            self._send(Beat(self._held()))
 
     def rest(self, now: float) -> float:
         """How many seconds may pass before :meth:`advance` is needed, if no order comes."""
@@ -119,6 +124,10 @@ class StageLoop:
         """Close whatever is still open, at the loop's end; what cannot be closed goes down with the worker."""
         for request_id in list(self._epochs):
             self._close(request_id)
+
+    def _held(self) -> dict[str, int]:
+        held = attempt(lambda: dict(self._model.held()))
+        return {} if isinstance(held, Fault) else held
 
     def _due(self, now: float) -> float:
         due = attempt(lambda: self._model.due(now))
@@ -150,11 +159,9 @@ class StageLoop:
         fault = attempt(lambda: self._model.open(request))
         if not isinstance(fault, Fault):
             self._send(Accepted(request.request_id))
-        elif unclosed := self._close(request.request_id):
+        elif unclosed := self._close(request.request_id, Refused(request.request_id, fault.reason)):
             self._failed.add(request.request_id)
             self._send(Failed(request.request_id, f"{fault.reason}; {unclosed.reason}"))
-        else:
-            self._send(Refused(request.request_id, fault.reason))
 
     def _append(self, request_id: str, payload: bytes, now: float) -> None:
         self._send(Consumed(request_id, len(payload)))
@@ -162,10 +169,8 @@ class StageLoop:
             self._blame(attempt(lambda: self._model.append(request_id, payload, now)), request_id)
 
     def _abort(self, request_id: str) -> None:
-        if fault := self._close(request_id):
+        if fault := self._close(request_id, Aborted(request_id)):
             self._send(AbortRefused(request_id, fault.reason))
-        else:
-            self._send(Aborted(request_id))
 
     def _output(self, output: StageOutput) -> None:
         request_id, kind = output.request_id, output.kind
@@ -176,11 +181,9 @@ class StageLoop:
         elif kind != "finished":
             epoch = self._epochs[request_id]
             self._send(Output(request_id, epoch, kind, output.payload, output.at_ms, output.reason))
-        elif fault := self._close(request_id):
+        elif fault := self._close(request_id, Finished(request_id)):
             self._failed.add(request_id)
             self._send(Failed(request_id, fault.reason))
-        else:
-            self._send(Finished(request_id))
 
     def _step_failed(self, fault: Fault) -> None:
         live = [request_id for request_id in self._epochs if self._is_live(request_id)]
@@ -200,12 +203,19 @@ class StageLoop:
             self._send(Failed(request_id, fault.reason))
             self._close(request_id)
 
-    def _close(self, request_id: str) -> Fault | None:
+    def _close(self, request_id: str, *reports: Report) -> Fault | None:
+        """Free a request, and say ``reports`` as soon as nothing of it is held: at once, or when the device is done."""
         fault = attempt(lambda: self._model.close(request_id))
-        if fault is None and self._epochs.pop(request_id, None) is not None:
+        if fault is None and not self._leaving.keeps(request_id, reports):
+            self._forget(request_id, *reports)
+        return fault
+
+    def _forget(self, request_id: str, *reports: Report) -> None:
+        if self._epochs.pop(request_id, None) is not None:
             self._failed.discard(request_id)
             self._remember(request_id)
-        return fault
+        for report in reports:
+            self._send(report)
 
     def _remember(self, request_id: str) -> None:
         self._ended[request_id] = None
@@ -213,7 +223,7 @@ class StageLoop:
             del self._ended[next(iter(self._ended))]
 
     def _is_live(self, request_id: str) -> bool:
-        return request_id in self._epochs and request_id not in self._failed
+        return request_id in self._epochs and request_id not in self._failed and request_id not in self._leaving
 
 
 def serve(loop: StageLoop, read: Read, clock: Callable[[], float]) -> None:

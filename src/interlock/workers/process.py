@@ -114,7 +114,7 @@ class ProcessCarrier:
         cutter, greeting = Cutter(), Greeting(self._spec.stage)
         try:
             async for data in stdout:
-                for body in cutter.feed(bytes(data)):
+                for body in cutter.feed(data):
                     report = decode_report(body)
                     greeting.check(report)
                     tell(report, ears)
@@ -132,11 +132,11 @@ class Outbox:
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._frames: deque[bytes] = deque()
+        self._frames: deque[bytes | bytearray] = deque()
         self._bytes = 0
         self._more = trio.Event()
 
-    def put(self, frame: bytes) -> None:
+    def put(self, frame: bytes | bytearray) -> None:
         """Queue a frame. Raises :class:`WorldError` over the limit."""
         if self._bytes + len(frame) > self._limit:
             raise WorldError(f"{self._bytes} bytes of orders wait for the worker")
@@ -158,23 +158,25 @@ class Outbox:
                     return
                 self._bytes -= len(joined)
 
-    def _join(self) -> bytes:
-        joined: list[bytes] = []
-        size = 0
-        while self._frames and (not joined or size + len(self._frames[0]) <= WRITE_BYTES):
-            joined.append(self._frames.popleft())
-            size += len(joined[-1])
-        return b"".join(joined)
+    def _join(self) -> bytes | bytearray:
+        """Return the next frame, together with those behind it that fit into one write."""
+        first = self._frames.popleft()
+        if not self._frames or len(first) + len(self._frames[0]) > WRITE_BYTES:
+            return first
+        joined = bytearray(first)
+        while self._frames and len(joined) + len(self._frames[0]) <= WRITE_BYTES:
+            joined += self._frames.popleft()
+        return joined
 
 
 def tell(report: Report, ears: Ears) -> None:
     """Tell a host what a worker reported."""
     match report:
         case Hello():
-            ears.heard()
+            ears.heard({})
         case Ready():
             ears.ready()
-        case Beat():
-            ears.heard()
+        case Beat(held):
+            ears.heard(held)
         case _:
             ears.reply(report)

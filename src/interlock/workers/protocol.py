@@ -15,13 +15,15 @@ import msgspec
 from interlock.errors import WorldError
 from interlock.runtime.ports import Reply
 
-VERSION = 1
+VERSION = 2
 """Host and worker agree on it, or do not talk."""
 
 FRAME_BYTES = 32 * 1024 * 1024
 """The longest body of a frame, twice what the longest client message can carry."""
 
 HEAD = 4
+
+Bytes: TypeAlias = bytes | bytearray | memoryview
 
 
 class Submit(msgspec.Struct, frozen=True, tag=True):
@@ -71,7 +73,9 @@ class Ready(msgspec.Struct, frozen=True, tag=True):
 
 
 class Beat(msgspec.Struct, frozen=True, tag=True):
-    """A sign of life, from the loop itself: a loop that hangs gives none."""
+    """A sign of life, from the loop itself: a loop that hangs gives none. ``held`` is what its model counts."""
+
+    held: dict[str, int] = {}
 
 
 Report: TypeAlias = Hello | Ready | Beat | Reply
@@ -81,15 +85,21 @@ _orders = msgspec.msgpack.Decoder(Order)
 _reports: msgspec.msgpack.Decoder[Report] = msgspec.msgpack.Decoder(Report)
 
 
-def encode(message: Order | Report) -> bytes:
-    """Return ``message`` as a whole frame. Raises :class:`WorldError` when it is over ``FRAME_BYTES``."""
-    body = _encoder.encode(message)
-    if len(body) > FRAME_BYTES:
-        raise WorldError(f"{type(message).__name__}: {len(body)} bytes; a frame has at most {FRAME_BYTES}")
-    return len(body).to_bytes(HEAD, "big") + body
+def encode(message: Order | Report) -> bytearray:
+    """Return ``message`` as a whole frame. Raises :class:`WorldError` when it is over ``FRAME_BYTES``.
+
+    The body is written behind room for its length: payloads are copied once, from the message into the frame.
+    """
+    frame = bytearray(HEAD)
+    _encoder.encode_into(message, frame, HEAD)
+    size = len(frame) - HEAD
+    if size > FRAME_BYTES:
+        raise WorldError(f"{type(message).__name__}: {size} bytes; a frame has at most {FRAME_BYTES}")
+    frame[:HEAD] = size.to_bytes(HEAD, "big")
+    return frame
 
 
-def decode_order(body: bytes) -> Order:
+def decode_order(body: Bytes) -> Order:
     """Return the order in the body of a frame. Raises :class:`WorldError`."""
     try:
         return _orders.decode(body)
@@ -97,7 +107,7 @@ def decode_order(body: bytes) -> Order:
         raise WorldError(f"not an order: {wrong}") from wrong
 
 
-def decode_report(body: bytes) -> Report:
+def decode_report(body: Bytes) -> Report:
     """Return the report in the body of a frame. Raises :class:`WorldError`."""
     try:
         return _reports.decode(body)
@@ -106,32 +116,49 @@ def decode_report(body: bytes) -> Report:
 
 
 class Cutter:
-    """Cuts a stream of bytes into the bodies of its frames, however the bytes arrive."""
+    """Cuts a stream of bytes into the bodies of its frames, however the bytes arrive.
 
-    __slots__ = ("_rest",)
+    Bodies are views of what was fed: a frame that arrives whole is never copied, one that arrives in pieces is joined
+    once, when its last piece is there.
+    """
+
+    __slots__ = ("_have", "_need", "_pieces")
 
     def __init__(self) -> None:
-        self._rest = bytearray()
+        self._pieces: list[Bytes] = []
+        self._have = 0
+        self._need = HEAD
 
-    def feed(self, data: bytes) -> Iterator[bytes]:
+    def feed(self, data: Bytes) -> Iterator[memoryview]:
         """Yield every body that ``data`` completes. Raises :class:`WorldError` for a length that no frame has."""
-        self._rest += data
+        self._pieces.append(data)
+        self._have += len(data)
+        if self._have < self._need:
+            return
+        whole = memoryview(data if len(self._pieces) == 1 else b"".join(self._pieces))
         start = 0
-        while len(self._rest) - start >= HEAD:
-            size = int.from_bytes(self._rest[start : start + HEAD], "big")
-            if not 0 < size <= FRAME_BYTES:
-                raise WorldError(f"a frame of {size} bytes; one has 1 to {FRAME_BYTES}")
-            end = start + HEAD + size
-            if len(self._rest) < end:
-                break
-            yield bytes(self._rest[start + HEAD : end])
+        while (end := self._end(whole, start)) <= len(whole):
+            yield whole[start + HEAD : end]
             start = end
-        del self._rest[:start]
+        self._keep(whole[start:], end - start)
+
+    def _end(self, whole: memoryview, start: int) -> int:
+        """Return where the frame at ``start`` ends; of one whose head is not there, where its head does."""
+        if len(whole) < start + HEAD:
+            return start + HEAD
+        size = int.from_bytes(whole[start : start + HEAD], "big")
+        if not 0 < size <= FRAME_BYTES:
+            raise WorldError(f"a frame of {size} bytes; one has 1 to {FRAME_BYTES}")
+        return start + HEAD + size
+
+    def _keep(self, rest: memoryview, need: int) -> None:
+        self._pieces = [bytes(rest)] if rest else []
+        self._have, self._need = len(rest), need
 
     @property
     def is_between(self) -> bool:
         """Whether the stream may end here: no frame has begun."""
-        return not self._rest
+        return not self._have
 
 
 class Greeting:

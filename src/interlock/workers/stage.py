@@ -2,14 +2,15 @@
 
 A stage model serves many requests at once. The loop calls ``open``, ``append``, ``finish`` and ``close`` between
 steps, and ``step`` whenever ``due`` says so; a model never starts threads that call back, never sleeps, and never
-reads a clock: ``now`` is handed in. When ``close`` returns, whatever the request held is free.
+reads a clock: ``now`` is handed in. When ``close`` returns, whatever the request held is free; a model whose device
+works on by itself says so (:class:`LateModel`), and its clean-ups are confirmed later.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 OutputKind: TypeAlias = Literal["speech_started", "speech_stopped", "transcript", "text", "audio", "finished", "failed"]
 """``finished`` and ``failed`` end a request; each that was opened gets exactly one, unless it is closed first."""
@@ -72,3 +73,14 @@ class StageModel(Protocol):
 
     def held(self) -> Mapping[str, int]:
         """Count what is held now: at least ``slots`` (requests open) and ``bytes`` (of per-request state)."""
+
+
+@runtime_checkable
+class LateModel(StageModel, Protocol):
+    """A model whose ``close`` may return before the device is done with the request's memory."""
+
+    def is_leaving(self, request_id: str) -> bool:
+        """Whether something of a closed request is still in the device's hands. Asked after each step, never raises.
+
+        The loop confirms a clean-up when this says no. While anything leaves, ``due`` is short, and ``step`` looks.
+        """

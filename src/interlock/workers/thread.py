@@ -77,8 +77,8 @@ class ThreadCarrier:
         match report:
             case Ready():
                 ears.ready()
-            case Beat():
-                ears.heard()
+            case Beat(held):
+                ears.heard(held)
             case Consumed(_, size):
                 self._owed_bytes -= size
                 ears.reply(report)
