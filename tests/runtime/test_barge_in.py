@@ -86,6 +86,7 @@ async def test_sr_01_a_failed_clean_up_keeps_the_id_and_the_slot_until_close_has
                 "stage": VOICE,
                 "incarnation": 1,
                 "retries": 0,
+                "rests": False,
             }
         ]
         session.close()

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 import trio
 import trio.testing
 
 from interlock.errors import ClientError, LimitReached
+from interlock.runtime.talk import Session
+from interlock.tables import messages as m
 from interlock.transport.memory import MemoryTransport
-from interlock.workers.echo import EARS, VOICE
+from interlock.workers.echo import EARS, MIND, VOICE
 from interlock.workers.scripted import Script
 from tests.runtime.stage_play import LOUD, Play, play, speak_up_to, state
 
@@ -136,26 +140,57 @@ def release(scene: Play) -> None:
         scene.fleet[VOICE].confirm(held)
 
 
-async def test_an_interrupt_over_max_fences_is_refused_and_changes_nothing() -> None:
+async def test_an_answer_over_max_fences_is_not_begun_and_every_interrupt_goes_through() -> None:
     async with play(max_fences=2) as scene:
         scene.fleet[VOICE].script = Script(abort="hang")
-        session, _ = await scene.open()
+        session, first = await scene.open()
         await speak_up_to(scene, session, "response")
         await trio.testing.wait_all_tasks_blocked()
-        session.barge_in()
-        await speak_up_to(scene, session, "response")
-        await trio.testing.wait_all_tasks_blocked()
-        before = scene.driver(session).value
-        with pytest.raises(ClientError) as caught:
+        for epoch in (2, 3, 4):
             session.barge_in()
-        assert caught.value.code == "resource_exhausted"
-        assert scene.driver(session).value == before
+            assert scene.driver(session).value.epoch == epoch
+        session.append(LOUD)
+        session.commit()
+        await first.wait_for("error")
+        assert (codes(first), scene.driver(session).value.answered) == (["resource_exhausted"], 1)
+        with pytest.raises(LimitReached, match="max_fences = 2"):
+            session.create_response()
         assert scene.host.limits()["max_fences"] == {"limit": 2, "now": 2, "high_water": 2}
         release(scene)
-        await trio.testing.wait_all_tasks_blocked()
-        session.barge_in()
-        assert scene.driver(session).value.epoch == before.epoch + 1
+        session.create_response()
+        assert scene.driver(session).value.answered == 2
         release(scene)
+
+
+@pytest.mark.parametrize("way", ["barge_in", "cancel", "turn", "lost"])
+async def test_no_way_of_ending_an_epoch_passes_max_fences(way: str) -> None:
+    async with play(max_fences=3, max_requests=64) as scene:
+        scene.fleet[MIND].script.abort = scene.fleet[VOICE].script.abort = "hang"
+        scene.fleet[VOICE].script.frames = 0
+        session, _ = await scene.open()
+        for _ in range(5):
+            session.append(LOUD)
+            session.commit()
+            await trio.testing.wait_all_tasks_blocked()
+            end_the_epoch(scene, session, way)
+        assert scene.host.limits()["max_fences"]["high_water"] == 3
+        for name in (MIND, VOICE):
+            for held in list(scene.fleet[name].held):
+                scene.fleet[name].confirm(held)
+        assert scene.host.limits()["max_fences"]["now"] == 1
+
+
+def end_the_epoch(scene: Play, session: Session, way: str) -> None:
+    match way:
+        case "barge_in":
+            session.barge_in()
+        case "cancel":
+            with contextlib.suppress(ClientError):
+                session.cancel_response()
+        case "turn":
+            scene.host.answer(scene.driver(session), "again")
+        case _:
+            scene.driver(session).dispatch(m.StageLost(VOICE, 1))
 
 
 async def test_notices_that_nobody_reads_lose_their_transport() -> None:

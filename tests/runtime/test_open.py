@@ -215,10 +215,8 @@ async def test_a_configuration_cannot_rename_its_session() -> None:
 async def test_a_configuration_that_cannot_be_encoded_costs_its_own_open_only() -> None:
     async with play(max_sessions=1) as scene:
         transport = scene.transport()
-        with pytest.raises(ClaimLost, match="TypeError"):
+        with pytest.raises(ClientError, match="is no JSON") as caught:
             await scene.host.open(transport, {"thing": object()})
-        await trio.testing.wait_all_tasks_blocked()
-        assert scene.host.slots == 0
-        assert scene.host.drivers == {}
-        assert len(transport.aborts) == 1
+        assert caught.value.code == "invalid_session_config"
+        assert (scene.host.slots, scene.host.drivers, transport.is_open) == (0, {}, True)
         await assert_admits(scene)

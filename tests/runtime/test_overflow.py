@@ -21,7 +21,7 @@ SMALL: dict[str, Any] = {"journal_bytes": 64 * KIB, "reserve_bytes": 16 * KIB, "
 
 
 async def test_a_backlog_over_the_limit_ends_an_attached_session_with_its_terminal() -> None:
-    async with play(journal_bytes=64 * KIB, reserve_bytes=16 * KIB, write_bytes=4 * KIB, drain_s=1000.0) as scene:
+    async with play(journal_bytes=64 * KIB, reserve_bytes=16 * KIB, write_bytes=4 * KIB, drain_s=10.0) as scene:
         scene.fleet[VOICE].script = Script()
         session, first = await scene.open()
         await speak_up_to(scene, session, "response")
@@ -88,7 +88,7 @@ async def test_an_overflow_while_detached_may_drop_the_oldest_and_says_so() -> N
 
 async def test_a_replay_under_way_loses_nothing_to_make_room() -> None:
     """What an earlier transport was handed is not what this one was: it is let go only when this one had it too."""
-    async with play(**SMALL, drain_s=1000.0, write_s=1000.0) as scene:
+    async with play(**SMALL, drain_s=10.0, write_s=1000.0) as scene:
         scene.fleet[VOICE].script = Script()
         session, first = await scene.open()
         await speak_up_to(scene, session, "response")

@@ -213,7 +213,7 @@ def test_a_run_that_is_too_long_is_a_defect_and_changes_nothing() -> None:
 
 @pytest.mark.parametrize("end", [m.EndRequested("server_shutdown"), m.StageGone("ears", 1), m.StageLost("ears", 1)])
 def test_a_session_that_is_full_can_always_be_ended_within_its_steps(end: Message) -> None:
-    value = attached(Settings(max_requests=60, max_responses=1, max_steps=600))
+    value = attached(Settings(max_requests=60, max_responses=1, max_fences=31, max_steps=600))
     for number in range(29):
         value = answering(value, number + 1)
     for number in range(2):

@@ -125,7 +125,7 @@ def submit(driver: Driver, request_id: str) -> None:
         if payload is None:
             link.finish(request_id)
         else:
-            link.append(request_id, payload)
+            link.append(request_id, bytes(payload))
     waiting.waiting.clear()
 
 
@@ -161,7 +161,7 @@ def _hand(driver: Driver, request_id: str, payload: bytes | None) -> None:
     state = driver.value.state("request", request_id)
     link = _link(driver, request_id) if state in TAKING else None
     if state == "RESERVED":
-        driver.inputs.setdefault(request_id, Input()).waiting.append(payload)
+        driver.inputs.setdefault(request_id, Input()).wait(payload)
     elif link is not None and payload is None:
         link.finish(request_id)
     elif link is not None and payload is not None:
@@ -171,11 +171,20 @@ def _hand(driver: Driver, request_id: str, payload: bytes | None) -> None:
 def forget_request(driver: Driver, request_id: str) -> None:
     """Give back what lay beside a request that is released: its audio and its turns."""
     driver.host.forget(request_id)
+    lose_turns(driver, request_id)
     held = driver.inputs.pop(request_id, None)
     if held is not None and held.queued_bytes:
         driver.dispatch(InputReleased(held.queued_bytes))
     if held is not None and held.turns:
         driver.dispatch(TurnReleased(held.turns))
+
+
+def lose_turns(driver: Driver, request_id: str) -> None:
+    """A request hears nothing more: the client is told of each turn that was committed to it, once (I12)."""
+    held = driver.inputs.get(request_id)
+    if held is not None and held.turns > held.told:
+        lost, held.told = held.turns - held.told, held.turns
+        driver.dispatch(m.TurnsLost(lost, "the turn was lost before it was heard: commit it again"))
 
 
 def arm(driver: Driver, effect: ArmTimer) -> None:

@@ -46,9 +46,21 @@ class Input:
     ``None`` among what waits is the end of a turn, in its place.
     """
 
-    waiting: list[bytes | None] = field(default_factory=list)
+    waiting: list[bytearray | None] = field(default_factory=list)
     queued_bytes: int = 0
     turns: int = 0
+    told: int = 0
+    """Of the turns, those that the client has been told are lost; they keep their room until the stage lets go."""
+
+    def wait(self, payload: bytes | None) -> None:
+        """Put input behind what waits. Pieces are joined: a thousand small ones take no more room than a large one."""
+        last = self.waiting[-1] if self.waiting else None
+        if payload is None:
+            self.waiting.append(None)
+        elif last is None:
+            self.waiting.append(bytearray(payload))
+        else:
+            last += payload
 
 
 @dataclass(slots=True)

@@ -26,6 +26,9 @@ log = logging.getLogger("interlock")
 
 Mode: TypeAlias = Literal["live", "evicted", "finishing", "dropped"]
 
+Notice: TypeAlias = Callable[[str], bytes]
+"""Encodes a frame that belongs to one connection alone, under the number that it gets there."""
+
 
 class Delivery:
     """One generation's writer. Every method without ``async`` may be called from any task of the host's thread."""
@@ -42,6 +45,7 @@ class Delivery:
         self.reason = ""
         self._hello = hello
         self._notices: deque[bytes] = deque()
+        self._noticed = 0
         self.scope = trio.CancelScope()
         self._wake = trio.Event()
         self._caught_up = False
@@ -56,11 +60,17 @@ class Delivery:
         """Something may be due."""
         self._wake.set()
 
-    def notify(self, frame: bytes) -> bool:
-        """Send a frame that belongs to this connection alone; say ``False`` when too many wait already."""
+    def notify(self, notice: Notice) -> bool:
+        """Send a frame that belongs to this connection alone; say ``False`` when too many wait already.
+
+        One that is retired says its last words and nothing else: no notice follows a terminal event (JR-06).
+        """
+        if self.mode != "live":
+            return True
         if len(self._notices) >= self.driver.settings.max_notices:
             return False
-        self._notices.append(frame)
+        self._noticed += 1
+        self._notices.append(notice(f"notice_{self.generation}_{self._noticed}"))
         self.wake()
         return True
 

@@ -21,6 +21,7 @@ from interlock.runtime.delivery import Delivery
 from interlock.runtime.perform import heed, judge, note, perform
 from interlock.runtime.ports import Reply
 from interlock.runtime.room import Room
+from interlock.session.asked import idle_time
 from interlock.session.books import Handed, Produced, Sequenced, TransportClosed, Trimmed
 from interlock.session.decide import COMPOSITION, new_value
 from interlock.session.journal import Frames
@@ -37,11 +38,10 @@ class Driver:
 
     def __init__(self, host: Host, session_id: str, config: Mapping[str, Any]) -> None:
         """Begin in OPENING; :meth:`start` sets the session going."""
-        idle_s = config.get("idle_timeout_s")
         self.host = host
         self.session_id = session_id
         self.config = config
-        self.value = new_value(session_id, host.settings, float(idle_s) if idle_s else None)
+        self.value = new_value(session_id, host.settings, idle_time(config, host.settings))
         self.frames = Frames()
         self.offers: dict[int, Offer] = {}
         self.deliveries: dict[int, Delivery] = {}

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import TYPE_CHECKING
 
-from interlock.errors import ClientError
 from interlock.runtime import acts
 from interlock.runtime.ports import Aborted, AbortRefused, Accepted, Consumed, Failed, Finished, Output, Refused, Reply
 from interlock.session.books import InputReleased, Produced, TurnReleased
@@ -98,11 +96,10 @@ def _transcript(driver: Driver, output: Output) -> None:
 
 
 def _interrupt(driver: Driver) -> None:
-    """The user speaks: whatever is being said is stale, as far as one more epoch may be owed."""
+    """The user speaks: whatever is being said is stale."""
     driver.touch()
     if any(name == "response" for name, _ in driver.value.cells):
-        with contextlib.suppress(ClientError):  # recorded as refused; the speech goes on
-            driver.dispatch(m.InterruptRequested("turn_detected"))
+        driver.dispatch(m.InterruptRequested("turn_detected"))
 
 
 def _listens(driver: Driver, incarnation: int, request_id: str) -> bool:
@@ -126,7 +123,7 @@ def _consumed(driver: Driver, reply: Consumed) -> None:
 
 def _release_turn(driver: Driver, output: Output) -> None:
     held = driver.inputs.get(output.request_id)
-    if held is not None and held.turns and output.reason == "commit":
+    if held is not None and held.turns > held.told and output.reason == "commit":
         held.turns -= 1
         driver.dispatch(TurnReleased())
 

@@ -30,6 +30,7 @@ from interlock.runtime.silent import Silent
 from interlock.runtime.talk import Session
 from interlock.runtime.tombs import Tombs
 from interlock.runtime.waiter import Waiter
+from interlock.session.asked import check_config
 from interlock.session.credential import digest_of
 from interlock.session.settings import Settings
 from interlock.tables import messages as m
@@ -70,8 +71,8 @@ class Host:
         """Open a session on ``transport``; return when its credentials were handed over and it is attached.
 
         Cancelled before the credentials were handed over, it ends the session; after that, the session stays, in grace.
-        Raises :class:`LimitReached` when every slot is taken, :class:`ClientError` when the pipeline refuses, and
-        :class:`interlock.runtime.acts.ClaimLost` when the transport fails.
+        Raises :class:`LimitReached` when every slot is taken, :class:`ClientError` when the configuration is refused,
+        and :class:`interlock.runtime.acts.ClaimLost` when the transport fails.
         """
         await trio.lowlevel.checkpoint_if_cancelled()
         driver = self._admit(config or {})
@@ -300,6 +301,7 @@ class Host:
             raise ClientError("session_closed", "the server is shutting down", retryable=True)
         if self.slots >= self.settings.max_sessions:
             raise LimitReached("max_sessions", self.settings.max_sessions)
+        check_config(config, self.settings)
         session_id = f"sess_{secrets.token_urlsafe(16)}"
         driver = self.drivers[session_id] = Driver(self, session_id, config)
         self.high_water["max_sessions"] = max(self.slots, self.high_water.get("max_sessions", 0))

@@ -29,6 +29,7 @@ def owed_by(driver: Driver) -> Iterator[dict[str, Any]]:
                 "stage": cell.data.stage,
                 "incarnation": cell.data.incarnation,
                 "retries": cell.data.retries,
+                "rests": cell.state == "OWED" and cell.data.rests,
             }
 
 
@@ -41,6 +42,9 @@ def used_by(driver: Driver) -> dict[str, int]:
         "max_fences": machines.count("fence"),
         "max_evicting": sum(delivery.mode == "evicted" for delivery in driver.deliveries.values()),
         "max_turns": driver.value.turns,
+        "max_retries": max(
+            (c.data.retries for (name, _), c in driver.value.cells.items() if name == "request"), default=0
+        ),
         "max_notices": max((d.notices for d in driver.deliveries.values()), default=0),
         "journal_bytes": driver.frames.size,
         "input_bytes": driver.value.input_bytes,

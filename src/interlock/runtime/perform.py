@@ -200,3 +200,5 @@ def _stop(driver: Driver, effect: StopWork) -> None:
     """Retire work. A writer is retired by its own order, and a stage by the abort that follows."""
     if effect.work == "Prepare" and driver.preparation is not None:
         driver.preparation.cancel()
+    elif effect.work == "Serve":
+        acts.lose_turns(driver, str(effect.instance))

@@ -9,10 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from interlock.errors import ClientError
+from interlock.errors import ClientError, LimitReached
 from interlock.runtime import acts
 from interlock.runtime.beside import Input
+from interlock.runtime.delivery import Notice
+from interlock.session.asked import check_config, idle_time
 from interlock.session.books import Acknowledged, InputQueued, InputReleased, PlaybackAcked, TurnCommitted
+from interlock.session.facts import fences_with_one_more
+from interlock.session.reasons import callers_reason
 from interlock.session.settings import Settings
 from interlock.tables import messages as m
 from interlock.wire import outbound
@@ -55,11 +59,13 @@ class Session:
         return value.generation == self.generation and value.state("attachment") in {"REPLAYING", "ATTACHED"}
 
     def append(self, pcm: bytes) -> None:
-        """Take input audio: PCM16 mono at the session's input rate.
+        """Take input audio: PCM16 mono at the session's input rate. No audio at all is a sign of life.
 
         Raises :class:`ClientError` with ``input_backpressure`` when too much is not heard yet.
         """
         driver = self._active()
+        if not pcm:
+            return
         driver.dispatch(InputQueued(len(pcm)))
         try:
             request_id = self._listening() or self._listen()
@@ -79,31 +85,53 @@ class Session:
         acts.finish_input(driver, request_id)
 
     def clear_input(self) -> None:
-        """Forget the audio that was not committed: the listening request is given back, the next audio opens one."""
+        """Forget the audio that was not heard: the listening request is given back, the next audio opens one.
+
+        A turn that was committed and is not heard yet goes with it; the client is told, ``commit_aborted`` for each.
+        """
         driver = self._active()
         request_id = self._listening()
         if request_id:
             driver.dispatch(m.RequestAborted(request_id))
 
     def create_response(self) -> None:
-        """Answer the last turn again. Raises :class:`ClientError` when there is none, or a response is live."""
+        """Answer the last turn again. Raises :class:`ClientError` when there is none, or a response is live.
+
+        Raises :class:`LimitReached` (``max_fences``) when too many epochs are still to be cleaned up.
+        """
         driver = self._active()
         if any(machine == "response" for machine, _ in driver.value.cells):
             raise ClientError("response_already_active", "cancel the response that is live, or wait for it")
         if driver.last_turn is None:
             raise ClientError("response_create_without_input", "no turn was heard yet")
+        limit = driver.settings.max_fences
+        if fences_with_one_more(driver.value, driver.value.cells) > limit:
+            raise LimitReached("max_fences", limit)
         driver.host.answer(driver, driver.last_turn)
 
     def update(self, changes: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Change the configuration for what is asked from now on; return all of it, with the session's ``id``."""
+        """Change the configuration for what is asked from now on; return all of it, with the session's ``id``.
+
+        All of it changes, or nothing (FE-09). Raises :class:`ClientError` (``invalid_session_config``, or what the
+        pipeline says), also where it would change how audio is heard while a stage is hearing some (AP-16).
+        """
         driver = self._active()
-        driver.host.pipeline.check(changes)
-        driver.config = {**driver.config, **changes}
-        return {**driver.config, "id": driver.session_id}
+        config = {**driver.config, **changes}
+        driver.host.pipeline.check(config)
+        check_config(config, driver.settings)
+        idle_s = idle_time(config, driver.settings)
+        self._check_hearing(config)
+        if idle_s != driver.value.cells["lease", None].data.idle_s:
+            driver.dispatch(m.IdleRequested(idle_s))
+        driver.config = config
+        return {**config, "id": driver.session_id}
 
     def barge_in(self, reason: str = "client_cancelled") -> None:
-        """Make everything that is being said stale, from this moment on."""
-        self._active().dispatch(m.InterruptRequested(reason))
+        """Make everything that is being said stale, from this moment on. ``reason`` is told to the client.
+
+        Raises :class:`ClientError` (``bad_event``) for a reason that is not a caller's to give.
+        """
+        self._active().dispatch(m.InterruptRequested(callers_reason(reason)))
 
     def cancel_response(self, response_id: str = "") -> None:
         """Cancel one response, or whichever is live. One that has ended is not an error; one that never was is."""
@@ -119,18 +147,24 @@ class Session:
 
     def heartbeat(self) -> None:
         """Show that the client is there; answered on this transport."""
-        driver = self._active()
-        self.notify(outbound.heartbeat_ack(driver.session_id, f"heartbeat_{self.generation}"))
+        session_id = self._active().session_id
+        self.notify(lambda n: outbound.heartbeat_ack(session_id, n))
 
-    def notify(self, frame: bytes) -> None:
-        """Send a frame to this transport alone. A client that does not read its notices loses its transport."""
+    def notify(self, notice: Notice) -> None:
+        """Send a frame to this transport alone, made with the number that it gets there.
+
+        A client that does not read its notices loses its transport.
+        """
         delivery = self._driver.deliveries.get(self.generation)
-        if delivery is not None and not delivery.notify(frame):
+        if delivery is not None and not delivery.notify(notice):
             self.detach("notices_overflowed")
 
     def close(self, reason: str = "client_close") -> None:
-        """End the session: its terminal event comes when the stages have given back what it holds."""
-        self._current().dispatch(m.CloseRequested(reason))
+        """End the session: its terminal event comes when the stages have given back what it holds.
+
+        Raises :class:`ClientError` (``bad_event``) for a reason that is not a caller's to give.
+        """
+        self._current().dispatch(m.CloseRequested(callers_reason(reason)))
 
     def detach(self, reason: str = "disconnected") -> None:
         """Give up the transport. The session lives on, in grace; a detach of what is superseded is nothing."""
@@ -166,6 +200,15 @@ class Session:
             if machine == "request" and not cell.data.response_id and cell.state in LISTENING:
                 return str(key)
         return ""
+
+    def _check_hearing(self, config: Mapping[str, Any]) -> None:
+        driver, listening = self._driver, self._listening()
+        if listening and driver.value.state("request", listening) in acts.TAKING:
+            pipeline = driver.host.pipeline
+            before, after = (pipeline.params(pipeline.listen, each, "") for each in (driver.config, config))
+            if before != after:
+                text = "audio is being heard as the configuration was: clear the input, then change it"
+                raise ClientError("invalid_session_config", text, retryable=True)
 
     def _listen(self) -> str:
         driver = self._driver

@@ -175,12 +175,16 @@ def transport_closed(value: Value, event: TransportClosed) -> Value:
 def playback_acked(value: Value, event: PlaybackAcked) -> Value:
     """Move the client's position in one response; it never moves back, nor past what was made.
 
-    Raises :class:`ClientError` (``playback_item_not_found``) for a response that is not remembered.
+    Raises :class:`ClientError`: ``playback_item_not_found`` for a response that is not remembered, and
+    ``playback_ack_too_late`` for more of one that the client has cleared; nothing brings cleared speech back (FE-05).
     """
     entries = list(value.playback)
     for index, entry in enumerate(entries):
         if entry.response_id == event.response_id or (not event.response_id and index == len(entries) - 1):
-            entries[index] = entry._replace(played_ms=max(entry.played_ms, min(event.played_ms, entry.made_ms)))
+            played_ms = max(entry.played_ms, min(event.played_ms, entry.made_ms))
+            if entry.cleared and played_ms > entry.played_ms:
+                raise ClientError("playback_ack_too_late", f"{entry.response_id} was cleared at {entry.played_ms} ms")
+            entries[index] = entry._replace(played_ms=played_ms)
             return value._replace(playback=tuple(entries))
     raise ClientError("playback_item_not_found", f"no response {event.response_id!r} is remembered")
 

@@ -63,7 +63,7 @@ def decide(value: Value, event: Message) -> Decision:
     }
     run = COMPOSITION.run(value.cells, event, partial(fill, value), limits)
     stale = value.stale + sum(taken.row is None for taken in run.taken)
-    after = _counted(value._replace(cells=run.cells, stale=stale), run.taken)
+    after = _cleared(_counted(value._replace(cells=run.cells, stale=stale), run.taken), run.taken)
     effects: list[Message] = []
     for effect in run.effects:
         after, done = _fold(after, effect)
@@ -106,6 +106,16 @@ def _append(value: Value, effect: m.AppendEvent) -> tuple[Value, Message]:
 
 def _closing(value: Value, generation: int) -> Value:
     return value._replace(closing=(*value.closing, generation))
+
+
+def _cleared(value: Value, taken: tuple[Taken, ...]) -> Value:
+    """Make the client's position final in each response that it has cancelled or cleared, live or not."""
+    event = taken[0].message
+    if not isinstance(event, m.CancelRequested) or taken[0].row is None:
+        return value
+    names = (event.response_id,) if event.response_id else event.live
+    playback = tuple(e._replace(cleared=e.cleared or e.response_id in names) for e in value.playback)
+    return value._replace(playback=playback)
 
 
 def _counted(value: Value, taken: tuple[Taken, ...]) -> Value:

@@ -53,6 +53,17 @@ def requests_of(cells: Cells, stage: str, incarnation: int) -> tuple[str, ...]:
     return tuple(str(key) for key, data in held if (data.stage, data.incarnation) == (stage, incarnation))
 
 
+def fences_with_one_more(value: Value, cells: Cells) -> int:
+    """Return how many fences there are when one more answer was begun, and its epoch is over as well.
+
+    A turn ends the epoch of an answer that is live; that one leaves a fence if a stage may hold something of it.
+    """
+    epoch, live = open_epoch(value, cells), bool(keys_of(cells, "response"))
+    requests = [cell.data for (name, _), cell in cells.items() if name == "request"]
+    owes = any(data.epoch == epoch and data.response_id for data in requests)
+    return len(keys_of(cells, "fence")) + int(live and owes) + 1
+
+
 def _resume(value: Value, cells: Cells, event: m.ResumeRequested) -> Message:
     journal = value.journal
     verdict = judge(value, cells, event)
@@ -63,21 +74,22 @@ def _idle(value: Value, cells: Cells, event: m.IdleDue) -> Message:
     return replace(event, busy=bool(keys_of(cells, "response")) or value.turns > 0)
 
 
-def _interrupt(value: Value, cells: Cells, event: m.InterruptRequested) -> Message:
-    return replace(event, fences=len(keys_of(cells, "fence")), limit=value.settings.max_fences)
-
-
 def _cancel(value: Value, cells: Cells, event: m.CancelRequested) -> Message:
     ended = tuple(entry.response_id for entry in value.playback if entry.ended)
     return replace(event, live=keys_of(cells, "response"), ended=ended)
 
 
-def _turn(_: Value, cells: Cells, event: m.TurnHeard) -> Message:
-    return replace(event, live=keys_of(cells, "response"))
+def _turn(value: Value, cells: Cells, event: m.TurnHeard) -> Message:
+    fences, limit = fences_with_one_more(value, cells), value.settings.max_fences
+    return replace(event, live=keys_of(cells, "response"), fences=fences, limit=limit)
 
 
 def _epoch(value: Value, cells: Cells, event: m.ListenRequested | m.ResponseRequested) -> Message:
     return replace(event, epoch=open_epoch(value, cells))
+
+
+def _reserved(value: Value, _: Cells, event: m.RequestReserved) -> Message:
+    return replace(event, max_retries=value.settings.max_retries)
 
 
 def _epoch_ended(value: Value, cells: Cells, event: m.EpochEnded) -> Message:
@@ -113,11 +125,11 @@ def _owed(_: Value, cells: Cells, event: m.RequestOwed) -> Message:
 FILLS: dict[type[Message], Fill] = {
     m.ResumeRequested: _resume,
     m.IdleDue: _idle,
-    m.InterruptRequested: _interrupt,
     m.CancelRequested: _cancel,
     m.TurnHeard: _turn,
     m.ListenRequested: _epoch,
     m.ResponseRequested: _epoch,
+    m.RequestReserved: _reserved,
     m.EpochEnded: _epoch_ended,
     m.CloseRequested: _all_requests,
     m.EndRequested: _all_requests,

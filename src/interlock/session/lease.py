@@ -33,6 +33,11 @@ def idle_left_s(data: Lease, event: Message) -> float:
     return data.idle_s
 
 
+def set_idle(data: Lease, event: m.IdleRequested) -> Lease:
+    """Take over the idle time that the client asks for."""
+    return data._replace(idle_s=event.idle_s)
+
+
 def lease_expired(_: Lease, event: m.IdleDue | m.GraceExpired) -> tuple[m.LeaseExpired, ...]:
     """Tell the session which clock ran out (WIRE.md, section 4.2: reasons of ``session.expired``)."""
     return (m.LeaseExpired("idle_ttl_expired" if isinstance(event, m.IdleDue) else "disconnect_grace_expired"),)
@@ -49,6 +54,7 @@ MACHINE: Machine[Lease] = Machine(
         is_idle=is_idle,
         idle_s=lambda data, _: data.idle_s,
         idle_left_s=idle_left_s,
+        set_idle=set_idle,
         grace_s=lambda data, _: data.grace_s,
         LeaseExpired=lease_expired,
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple, TypeAlias
 
 from interlock.machine import Cancelled, Machine, Message
@@ -10,7 +11,11 @@ from interlock.tables import request as table
 
 
 class Request(NamedTuple):
-    """One id at one stage. ``response_id`` is empty while the stage listens; ``retries`` counts clean-ups."""
+    """One id at one stage. ``response_id`` is empty while the stage listens; ``retries`` counts clean-ups.
+
+    Past ``max_retries`` nobody tries again by the clock: the id rests in OWED until the session closes, its worker is
+    gone, or a late confirmation comes.
+    """
 
     request_id: str
     epoch: int
@@ -18,6 +23,12 @@ class Request(NamedTuple):
     response_id: str
     incarnation: int = 0
     retries: int = 0
+    max_retries: int = 20
+
+    @property
+    def rests(self) -> bool:
+        """Whether no clock tries the clean-up again."""
+        return self.retries >= self.max_retries
 
 
 RETRY_S, RETRY_MAX_S = 0.5, 5.0
@@ -57,7 +68,9 @@ def count_retry(data: Request, _: Message) -> Request:
 
 
 def retry_after(data: Request, _: Message) -> float:
-    """Seconds until the next clean-up."""
+    """Seconds until the next clean-up; infinite when it has been tried often enough."""
+    if data.rests:
+        return math.inf
     return min(RETRY_S * 2.0 ** min(data.retries, 10), RETRY_MAX_S)
 
 
@@ -96,6 +109,10 @@ def request_released(data: Request, _: Message) -> tuple[m.RequestReleased, ...]
     return (m.RequestReleased(data.epoch, data.request_id),) if data.response_id else ()
 
 
+def _create(event: m.RequestReserved) -> Request:
+    return Request(event.request_id, event.epoch, event.stage, event.response_id, max_retries=event.max_retries)
+
+
 MACHINE: Machine[Request] = Machine(
     table.TABLE,
     table.Bindings[Request](
@@ -112,5 +129,5 @@ MACHINE: Machine[Request] = Machine(
         RequestOwed=request_owed,
         BooksChanged=lambda _data, _event: (m.BooksChanged(),),
     ),
-    create=lambda event: Request(event.request_id, event.epoch, event.stage, event.response_id),
+    create=_create,
 )

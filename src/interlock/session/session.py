@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple, TypeAlias
 
 from interlock.machine import Machine, Message
+from interlock.session.reasons import OWN
 from interlock.tables import messages as m
 from interlock.tables import session as table
 
@@ -15,9 +16,6 @@ class Session(NamedTuple):
     reason: str = ""
 
 
-STRENGTH: dict[str, int] = {"": 0, "client_close": 1, "idle_ttl_expired": 1, "disconnect_grace_expired": 1}
-"""Ends merge, and a stronger one pre-empts a weaker: what the client asked for, or the lease, is the weakest."""
-
 EXPIRED = frozenset({"idle_ttl_expired", "disconnect_grace_expired"})
 """Ends that are told as ``session.expired``; every other one is ``session.closed``."""
 
@@ -25,8 +23,13 @@ Asked: TypeAlias = m.CloseRequested | m.EndRequested | m.LeaseExpired
 
 
 def strength(reason: str) -> int:
-    """Rank an end: nothing, the client or its lease, a failure, the shutdown of the host."""
-    return STRENGTH.get(reason, 3 if reason == "server_shutdown" else 2)
+    """Rank an end: nothing, a caller's word or the lease, a failure, the shutdown of the host.
+
+    Ends merge, and a stronger one pre-empts a weaker.
+    """
+    if reason == "server_shutdown":
+        return 3
+    return 2 if reason in OWN - EXPIRED else int(bool(reason))
 
 
 def is_stronger(data: Session, event: m.EndRequested) -> bool:
@@ -39,9 +42,13 @@ def is_settled(_: Session, event: m.BooksChanged) -> bool:
     return event.owed == 0
 
 
-def has_fence_room(_: Session, event: m.InterruptRequested) -> bool:
-    """Whether one more epoch may be owed at the same time."""
-    return event.fences < event.limit
+def lacks_fence(_: Session, event: m.TurnHeard) -> bool:
+    """Whether the answer's epoch, once it is over, would be owed beside as many as the limit allows.
+
+    Room is asked for when an answer begins, so that an interrupt, a cancel, a newer turn or a lost worker always
+    finds it: none of them is ever refused for want of a fence, and there are never more than ``max_fences``.
+    """
+    return event.fences > event.limit
 
 
 def is_live(_: Session, event: m.CancelRequested) -> bool:
@@ -99,9 +106,13 @@ def request_gone(_: Session, event: m.StageGone) -> tuple[m.RequestGone, ...]:
 
 
 def append_event(data: Session, event: Message) -> tuple[m.AppendEvent, ...]:
-    """Sequence the session's terminal event, or the failure of its ears."""
+    """Sequence the session's terminal event, or what has come of its ears: one error for each turn that is lost."""
     if isinstance(event, m.ListenFailed):
         return (m.AppendEvent("error", "", "runtime_append_failed", event.reason),)
+    if isinstance(event, m.TurnsLost):
+        return (m.AppendEvent("error", "", "commit_aborted", event.reason),) * event.count
+    if isinstance(event, m.TurnHeard):
+        return (m.AppendEvent("error", "", "resource_exhausted", f"max_fences = {event.limit} is reached"),)
     kind = "session.expired" if data.reason in EXPIRED else "session.closed"
     return (m.AppendEvent(kind, "", "", data.reason),)
 
@@ -116,7 +127,7 @@ MACHINE: Machine[Session] = Machine(
     table.Bindings[Session](
         is_stronger=is_stronger,
         is_settled=is_settled,
-        has_fence_room=has_fence_room,
+        lacks_fence=lacks_fence,
         is_live=is_live,
         has_ended=has_ended,
         is_answering=is_answering,

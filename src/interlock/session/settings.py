@@ -13,9 +13,13 @@ STEPS_A_REQUEST = 10
 
 
 class Settings(BaseModel):
-    """Immutable settings of a host. Durations are seconds (``_s``), sizes are bytes (``_bytes``)."""
+    """Immutable settings of a host. Durations are seconds (``_s``), sizes are bytes (``_bytes``), and all are finite.
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    ``max_fences`` is asked for when an answer begins, for the epoch that it will leave behind; so what ends an epoch
+    (an interrupt, a cancel, a newer turn, a lost worker) is never refused, and the limit holds all the same.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
     max_sessions: int = Field(default=64, ge=1, description="sessions that hold a slot at the same time")
     max_requests: int = Field(default=32, ge=2, description="stage requests of one session, owed ones included")
@@ -26,6 +30,9 @@ class Settings(BaseModel):
     )
     max_turns: int = Field(
         default=4, ge=1, description="committed turns of one session that the stage has not heard yet"
+    )
+    max_retries: int = Field(
+        default=20, ge=0, description="clean-ups of one request that are tried again by the clock; then it rests"
     )
     max_steps: int = Field(default=10_000, ge=100, description="deliveries in one dispatch")
     max_notices: int = Field(default=64, ge=1, description="unsent notices (errors, heartbeats) of one transport")
@@ -48,7 +55,10 @@ class Settings(BaseModel):
     frame_bytes: int = Field(default=15 * MIB, ge=1024, description="one client message")
     write_bytes: int = Field(default=64 * 1024, ge=1024, description="frames handed to a transport in one write")
 
+    config_bytes: int = Field(default=64 * 1024, ge=1024, description="configuration of one session, as JSON")
+
     idle_s: float = Field(default=300.0, gt=0, description="a session without activity ends")
+    idle_max_s: float = Field(default=3600.0, gt=0, description="the longest idle time that a client may ask for")
     grace_s: float = Field(default=30.0, gt=0, description="a detached session ends")
     evict_s: float = Field(default=2.0, gt=0, description="a superseded transport is aborted")
     drain_s: float = Field(
@@ -64,13 +74,17 @@ class Settings(BaseModel):
 
     @model_validator(mode="after")
     def _agree(self) -> Self:
-        if self.grace_s > self.journal_age_s:
-            raise ValueError(f"grace_s = {self.grace_s} is over journal_age_s = {self.journal_age_s}: raise the latter")
-        if self.write_bytes > self.journal_bytes:
-            raise ValueError(f"write_bytes = {self.write_bytes} is over journal_bytes = {self.journal_bytes}")
-        if self.cleanup_s > self.shutdown_s:
-            raise ValueError(f"cleanup_s = {self.cleanup_s} is over shutdown_s = {self.shutdown_s}: raise the latter")
+        self._at_most("grace_s", "journal_age_s")
+        self._at_most("idle_s", "idle_max_s")
+        self._at_most("write_bytes", "journal_bytes")
+        self._at_most("cleanup_s", "shutdown_s")
+        self._at_most("drain_s", "shutdown_s")
         if self.max_steps < STEPS_A_REQUEST * self.max_requests:
             need = STEPS_A_REQUEST * self.max_requests
             raise ValueError(f"max_steps = {self.max_steps} is under {STEPS_A_REQUEST} a request: raise it to {need}")
         return self
+
+    def _at_most(self, name: str, limit: str) -> None:
+        value, most = getattr(self, name), getattr(self, limit)
+        if value > most:
+            raise ValueError(f"{name} = {value} is over {limit} = {most}: lower the former, or raise the latter")

@@ -26,12 +26,16 @@ class Journal(NamedTuple):
 
 
 class Playback(NamedTuple):
-    """How far one response got, in milliseconds of audio: made, and heard by the client."""
+    """How far one response got, in milliseconds of audio: made, and heard by the client.
+
+    ``cleared``: the client has thrown away what it had not played, so that its position is final (FE-05).
+    """
 
     response_id: str
     made_ms: float = 0.0
     played_ms: float = 0.0
     ended: bool = False
+    cleared: bool = False
 
 
 class Value(NamedTuple):

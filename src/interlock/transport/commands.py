@@ -32,7 +32,8 @@ def command(session: Session, message: wire.ClientMessage) -> None:
         case wire.Heartbeat():
             session.heartbeat()
         case wire.SessionUpdate():
-            session.notify(outbound.session_updated(session.update(message.session.mapping()), "updated"))
+            config = session.update(message.session.mapping())
+            session.notify(lambda n: outbound.session_updated(config, n))
         case wire.SessionClose():
             session.close()
         case wire.SessionResume():

@@ -43,21 +43,21 @@ async def converse(host: Host, transport: WebSocketTransport) -> None:
 
 async def _begin(host: Host, transport: WebSocketTransport) -> Session | None:
     """Open or resume; refuse what is wrong, a few times; give up on silence."""
-    for _ in range(FIRST_TRIES):
+    for number in range(1, FIRST_TRIES + 1):
         data = None
         with trio.move_on_after(FIRST_S) as deadline:
             data = await transport.receive()
         if deadline.cancelled_caught:
-            await _refuse(transport, ClientError("config_timeout", f"no message for {FIRST_S} s"), last=True)
+            await _refuse(transport, ClientError("config_timeout", f"no message for {FIRST_S} s"), number, last=True)
         if data is None:
             return None
         try:
             return await _first(host, transport, parse(data, host.settings.frame_bytes))
         except ResyncRequired as gap:
-            await transport.send((resync_of(gap),))
+            await transport.send((resync_of(gap, f"first_{number}"),))
         except ClientError as error:
-            await _refuse(transport, error, last=error.code == "resource_exhausted" or host.is_stopping)
-    await _refuse(transport, ClientError("bad_event", "too many refused first messages"), last=True)
+            await _refuse(transport, error, number, last=error.code == "resource_exhausted" or host.is_stopping)
+    await _refuse(transport, ClientError("bad_event", "too many refused first messages"), FIRST_TRIES + 1, last=True)
     return None
 
 
@@ -86,7 +86,7 @@ def _take(session: Session, data: bytes) -> None:
     try:
         message = parse(data, session.settings.frame_bytes)
     except ClientError as error:
-        session.notify(error_of(error, getattr(error, "event_id", None)))
+        tell(session, error, getattr(error, "event_id", None))
     else:
         run(session, message)
 
@@ -96,21 +96,26 @@ def run(session: Session, message: ClientMessage) -> None:
     try:
         command(session, message)
     except ClientError as error:
-        session.notify(error_of(error, message.event_id))
+        tell(session, error, message.event_id)
 
 
-def error_of(error: ClientError, event_id: str | None = None) -> bytes:
-    """Encode what a client did wrong."""
-    return outbound.error(error.code, str(error), event_id, error.param, error.retryable, n=f"error_{event_id or 0}")
+def tell(session: Session, error: ClientError, event_id: str | None) -> None:
+    """Tell this connection what was wrong with one of its messages."""
+    session.notify(lambda n: error_of(error, event_id, n))
 
 
-def resync_of(gap: ResyncRequired) -> bytes:
+def error_of(error: ClientError, event_id: str | None, n: str) -> bytes:
+    """Encode what a client did wrong: ``event_id`` is its own, ``n`` our number of the answer."""
+    return outbound.error(error.code, str(error), event_id, error.param, error.retryable, n=n)
+
+
+def resync_of(gap: ResyncRequired, n: str) -> bytes:
     """Encode that history was lost, and from where the client may go on, with the same token."""
-    return outbound.resync_required(gap.session_id, "journal_gap", gap.resumable_from, gap.head)
+    return outbound.resync_required(gap.session_id, "journal_gap", gap.resumable_from, gap.head, n=n)
 
 
-async def _refuse(transport: WebSocketTransport, error: ClientError, *, last: bool) -> None:
-    await transport.send((error_of(error, getattr(error, "event_id", None)),))
+async def _refuse(transport: WebSocketTransport, error: ClientError, number: int, *, last: bool) -> None:
+    await transport.send((error_of(error, getattr(error, "event_id", None), f"first_{number}"),))
     if last:
         code = CloseCode.FULL if error.retryable else CloseCode.BAD_HANDSHAKE
         await transport.close(code, error.code)
