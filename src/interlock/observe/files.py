@@ -65,7 +65,7 @@ class Files:
         self._waiting.append(line)
         self._lines += 1
         self._waits += len(line)
-        if self._waits >= CHUNK:
+        if self._waits >= min(CHUNK, self._size):
             self._drain()
 
     def flush(self) -> None:

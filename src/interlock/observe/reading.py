@@ -19,10 +19,11 @@ GZIP: Final = b"\x1f\x8b"
 class Unpacker:
     """Takes the bytes of a trace as they come, and returns the lines that are whole. It knows gzip by its first bytes.
 
-    ``is_whole`` says whether nothing is begun and not ended. Raises :class:`zlib.error` for damaged compression.
+    ``damage`` says what is wrong with the compression, once something is; what came before has been returned.
     """
 
     def __init__(self) -> None:
+        self.damage = ""
         self._first = b""
         self._zip: Any = None
         self._is_plain = False
@@ -30,7 +31,7 @@ class Unpacker:
 
     def feed(self, data: bytes) -> list[bytes]:
         """Return the lines that ``data`` completes, with their ends."""
-        *whole, self._rest = (self._rest + self._unpacked(data)).split(b"\n")
+        *whole, self._rest = (self._rest + self._text(data)).split(b"\n")
         return [line + b"\n" for line in whole]
 
     @property
@@ -38,9 +39,9 @@ class Unpacker:
         """Whether what was fed ends at the end of a line, and of what was compressed."""
         return not self._rest and not self._first and (self._zip is None or self._zip.eof)
 
-    def _unpacked(self, data: bytes) -> bytes:
-        if self._is_plain:
-            return data
+    def _text(self, data: bytes) -> bytes:
+        if self._is_plain or self.damage:
+            return b"" if self.damage else data
         if self._zip is None:
             data, self._first = self._first + data, b""
             if len(data) < len(GZIP) and GZIP.startswith(data):
@@ -50,11 +51,34 @@ class Unpacker:
                 self._is_plain = True
                 return data
             self._zip = zlib.decompressobj(wbits=31)
+        return self._unpacked(data)
+
+    def _unpacked(self, data: bytes) -> bytes:
+        before = self._zip.copy()
+        try:
+            return self._members(data)
+        except zlib.error as wrong:
+            self.damage = str(wrong)
+            return _salvaged(before, data)
+
+    def _members(self, data: bytes) -> bytes:
+        """Unpack, also what was compressed in several members, as `cat` and a restart leave it."""
         unpacked: bytes = self._zip.decompress(data)
         while self._zip.eof and self._zip.unused_data:
             rest, self._zip = self._zip.unused_data, zlib.decompressobj(wbits=31)
             unpacked += self._zip.decompress(rest)
         return unpacked
+
+
+def _salvaged(unzip: Any, data: bytes) -> bytes:
+    """Return what can be unpacked before the damage: zlib keeps it to itself when it fails."""
+    found = b""
+    try:
+        for byte in data:
+            found += unzip.decompress(bytes((byte,)))
+    except zlib.error:
+        return found
+    return found
 
 
 def files_of(path: Path) -> list[Path]:
@@ -74,10 +98,12 @@ def files_of(path: Path) -> list[Path]:
 
 
 def lines_of(stream: IO[bytes]) -> Iterator[bytes]:
-    """Yield the whole lines of one file, as far as it can be read; a last one without an end is left out."""
+    """Yield the whole lines of one file; a last one without an end is left out. Raises :class:`zlib.error`."""
     unpacker = Unpacker()
     while data := stream.read(PIECE):
         yield from unpacker.feed(data)
+        if unpacker.damage:
+            raise zlib.error(unpacker.damage)
 
 
 def records_of(path: Path) -> Iterator[dict[str, Any]]:

@@ -42,7 +42,8 @@ class Replay:
         self.sessions: dict[str, Followed] = {}
         self.names: dict[str, None] = {}
         """The first sessions of the trace, whether they are judged or not."""
-        self.events = self.rows = self.effects = self.unjudged = self.judged = 0
+        self.events = self.rows = self.effects = self.unjudged = 0
+        self._judged: set[int] = set()
         self._judge = Judge(target)
         self._from_the_start = False
         self._only = only
@@ -50,6 +51,11 @@ class Replay:
         self._last = math.inf if last is None else last
         self._at = -math.inf
         self._unread = 0
+
+    @property
+    def judged(self) -> int:
+        """How many sessions were looked at."""
+        return len(self._judged)
 
     @property
     def is_over(self) -> bool:
@@ -84,7 +90,7 @@ class Replay:
     def finish(self, *, whole: bool) -> None:
         """End; ``whole`` says that the trace was read to the ends of its files."""
         for name, one in self.sessions.items():
-            if one.voids and whole and not one.lost:
+            if one.owes and whole and not one.lost:
                 self.findings.append(Finding("missing", Place("the end", 0), one.owes, self.events, name, one.n))
         self._forget(all_of_them=True)
 
@@ -109,7 +115,7 @@ class Replay:
         if before is not None:
             self.unjudged += before.unjudged
             return
-        self.judged += 1
+        self._judged.add(hash(look.told.session))
         if self._from_the_start and one.value.holds_slot and not self._judge.is_new(one.value):
             look.bad("missing", "the session begins in its middle, though the trace has the start of everything")
 
@@ -122,6 +128,7 @@ class Replay:
         elif self._is_next(one, look):
             one.n = look.told.n
             if look.told.voided is UNSET:
+                one.voids.clear()
                 self._event(one, look)
             else:
                 self._voided(one, look)
@@ -131,7 +138,7 @@ class Replay:
         told = look.told
         if told.n != one.n + 1:
             self._gap(one, look)
-        elif one.voids and told.voided is UNSET:
+        elif told.voided is UNSET and one.owes:
             look.bad("missing", one.owes)
         elif told.at < self._at:
             look.part(Difference("record", 0, "", "at", told.at, f"{self._at} or later"))
@@ -174,10 +181,10 @@ class Replay:
             self._watch(self.events, told, event, decision)
 
     def _voided(self, one: Followed, look: _Look) -> None:
-        if not one.voids and one.knows_frames:
+        if not one.voids:
             look.bad("parts", "frames are voided, and no interrupt says so")
-        elif one.knows_frames:
-            ours = self._judge.voided(one.voids.popleft(), look.told)
+        elif (due := one.voids.popleft()) is not None:
+            ours = self._judge.voided(due, look.told)
             if ours != look.line:
                 self._agrees(look, ours, None)
 

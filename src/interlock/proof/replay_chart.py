@@ -17,7 +17,8 @@ from interlock.session.books import APPLY
 from interlock.session.decide import Decision
 
 LANES: Final = ("world", "session", "attachment", "lease", "fence", "request", "response", "runtime")
-WIDTH: Final = 12
+WIDTH: Final = 13
+"""Odd, so that a column has a middle."""
 CENTRE: Final = WIDTH // 2
 LARGEST: Final = 2000
 """Lines of a chart; nobody reads more."""

@@ -46,8 +46,9 @@ read_line: Final = msgspec.json.Decoder(Told).decode
 
 _HEAD: Final = b'{"type":"'
 _OPEN: dict[bytes, Callable[[Raw], Message]] = {
-    name.encode(): msgspec.json.Decoder(kind).decode for name, kind in KINDS.items() if not kind.secrets
+    name.encode(): msgspec.json.Decoder(kind).decode for name, kind in KINDS.items() if not kind.secrets + kind.facts
 }
+"""The kinds that are as they were sent. Of the others facts are left out: they are filled in again."""
 
 
 def name_of(raw: Raw) -> str:
@@ -77,7 +78,8 @@ def _read_slowly(raw: Raw, presents: str, credential: Credential, issued: bytes)
     kind = KINDS.get(plain["type"])
     if kind is None:
         raise ValueError(f"{plain['type']} is no message of this version")
-    event: Message = msgspec.convert(plain | dict.fromkeys(kind.secrets, ""), kind)
+    sent = {name: value for name, value in plain.items() if name not in kind.facts}
+    event: Message = msgspec.convert(sent | dict.fromkeys(kind.secrets, ""), kind)
     marks: dict[str, Any] = {"fresh": issued}
     if "token" in kind.secrets:
         marks["token"] = _token(presents, credential)

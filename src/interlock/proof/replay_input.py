@@ -7,8 +7,7 @@ run follow each other by their numbers. So a file that was cut, lost or changed 
 from __future__ import annotations
 
 import sys
-import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import IO, Final, TypeAlias
 
@@ -25,6 +24,8 @@ HEADER: Final = b'{"trace":'
 END: Final = b'{"end":'
 
 NO_TRACE: Final = "is no trace: its first line is not a header; `interlock serve --trace DIR` writes one"
+
+DAMAGED: Final = "is no trace, or was damaged before its first line: it cannot be unpacked"
 
 
 class Header(msgspec.Struct):
@@ -71,43 +72,45 @@ class Input:
         paths = [path for name in names for path in ([STDIN] if name == STDIN else files_of(Path(name)))]
         self._all = sum(Path(path).stat().st_size for path in paths if path != STDIN and Path(path).is_file())
         for path in paths:
-            is_last = path is paths[-1]
-            try:
-                if path == STDIN:
-                    self._read("standard input", sys.stdin.buffer)
-                else:
-                    with Path(path).open("rb") as stream:
-                        self._read(str(path), stream)
-            except OSError as wrong:
-                raise Unusable(f"{path}: cannot be read: {wrong.strerror}") from None
+            self._one(path)
             if self.stopped:
                 break
-            self._expect_end(cut=not (is_last and self._live))
+            self._expect_end(cut=not (path is paths[-1] and self._live))
         self._replay.finish(whole=self._begun is None and not self.stopped)
+
+    def _one(self, path: str | Path) -> None:
+        try:
+            if path == STDIN:
+                self._read("standard input", sys.stdin.buffer)
+            else:
+                with Path(path).open("rb") as stream:
+                    self._read(str(path), stream)
+        except OSError as wrong:
+            raise Unusable(f"{path}: cannot be read: {wrong.strerror}") from None
 
     def _read(self, name: str, stream: IO[bytes]) -> None:
         unpacker, place = Unpacker(), Place(name, 0)
-        try:
-            for line in self._pieces(stream, unpacker):
+        while data := stream.read(PIECE):
+            self._done += len(data)
+            for line in unpacker.feed(data):
                 place = Place(name, place.line + 1)
                 self._take(line, place)
-                if place.line % 1000 == 0:
-                    self._progress(self._replay, self._done / (self._all or 1))
                 if self._replay.is_over:
                     self.stopped = True
                     return
-        except zlib.error as wrong:
-            self._find("damaged", place, f"what follows this line cannot be unpacked: {wrong}")
-            self._begun = None
-        if not place.line and self._begun is None and not unpacker.is_whole:
-            raise Unusable(f"{name}: {NO_TRACE}")
-        if not place.line:
-            raise Unusable(f"{name}: is empty")
+            self._progress(self._replay, self._done / (self._all or 1))
+        self._ended(unpacker, place)
 
-    def _pieces(self, stream: IO[bytes], unpacker: Unpacker) -> Iterator[bytes]:
-        while data := stream.read(PIECE):
-            self._done += len(data)
-            yield from unpacker.feed(data)
+    def _ended(self, unpacker: Unpacker, place: Place) -> None:
+        """Look at how the bytes of a file ended."""
+        if not place.line:
+            empty = unpacker.is_whole and not unpacker.damage
+            raise Unusable(f"{place.file}: {'is empty' if empty else DAMAGED if unpacker.damage else NO_TRACE}")
+        if unpacker.damage:
+            self._find("damaged", place, f"what follows this line cannot be unpacked: {unpacker.damage}")
+            self._begun, self._is_broken = None, True
+        elif self._begun is None and not unpacker.is_whole:
+            self._find("truncated", place, "the file ends after its last line, in the middle of what was compressed")
 
     def _take(self, line: bytes, place: Place) -> None:
         if line.startswith(HEADER):

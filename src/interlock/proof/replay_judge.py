@@ -62,7 +62,7 @@ class Judge:
             one.start(self.target)
         except (LookupError, TypeError, AttributeError, msgspec.DecodeError) as wrong:
             raise ValueError(repr(wrong)) from None
-        one.knows_frames = one.value.journal.head == 0
+        one.unknown = one.value.journal.head
         return one
 
     def is_new(self, value: Value) -> bool:

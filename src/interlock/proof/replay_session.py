@@ -42,17 +42,22 @@ class Followed:
     n: int = 0
     frames: Frames = field(default_factory=Frames)
     timers: dict[tuple[str, Key, str], float] = field(default_factory=dict)
-    voids: deque[Voided] = field(default_factory=deque)
+    voids: deque[Voided | None] = field(default_factory=deque)
+    """What the records that follow must say is freed; none where that is not known."""
     recent: deque[tuple[int, str]] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
-    knows_frames: bool = True
+    unknown: int = 0
+    """Frames up to this number came before what we have seen. They may be there, and they may be voided."""
     lost: bool = False
     unjudged: int = 0
 
     @property
     def owes(self) -> str:
-        """Say which record must come next."""
-        freed = ", ".join(map(str, [*self.voids[0].unsent, *self.voids[0].sent]))
-        return f"the record of what the interrupt before it freed (frames {freed}) is missing"
+        """Say which record must come before any other."""
+        for due in self.voids:
+            if due is not None:
+                freed = ", ".join(map(str, [*due.unsent, *due.sent]))
+                return f"the record of what the interrupt before it freed (frames {freed}) is missing"
+        return ""
 
     def start(self, target: Target) -> None:
         """Arm what is armed in the states that the session is in; since when is not known."""
@@ -94,7 +99,9 @@ class Followed:
 
     def _void(self, through: int) -> None:
         freed, handed = self.frames.void(through), self.value.journal.handed
-        if freed:
+        if self.value.journal.trimmed < self.unknown:
+            self.voids.append(None)
+        elif freed:
             self.voids.append(Voided(through, [s for s in freed if s > handed], [s for s in freed if s <= handed]))
 
     def _setting(self, name: str | float) -> float:

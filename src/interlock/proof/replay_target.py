@@ -122,8 +122,12 @@ def _cell(cell: Any, states: StateMap) -> Any:
 
 def visited(record: dict[str, Any]) -> set[tuple[str, str]]:
     """Return the states, with their machines, that a record names."""
-    rows = [row for row in record.get("rows", ()) if isinstance(row, dict)]
+    rows = [row for row in _items(record.get("rows")) if isinstance(row, dict)]
     found = {(str(row.get("machine")), str(row.get(end))) for row in rows for end in ("from", "to")}
     value = record.get("value")
-    cells = value.get("cells", ()) if isinstance(value, dict) else ()
+    cells = _items(value.get("cells")) if isinstance(value, dict) else []
     return found | {(str(cell[0]), str(cell[2])) for cell in cells if isinstance(cell, list) and len(cell) == 4}
+
+
+def _items(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
