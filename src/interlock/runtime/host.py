@@ -102,9 +102,10 @@ class Host:
         return Session(driver, generation)
 
     def stop(self) -> None:
-        """Begin the shutdown: no new session, every session ends. Idempotent."""
+        """Begin the shutdown: no new session, and every session is closing when this returns (AP-18). Idempotent."""
         self._stopping.set()
         self._readied.changed()
+        self._end_sessions()
 
     async def shutdown(self) -> None:
         """Begin the shutdown and wait until it is over; giving up the wait undoes nothing."""
@@ -184,8 +185,7 @@ class Host:
 
     async def _end_all(self, fleet_done: trio.Event) -> None:
         """End every session, then the stages, all within ``shutdown_s``; what is not gone then is owed, and says so."""
-        for driver in list(self.drivers.values()):
-            driver.dispatch(m.EndRequested("server_shutdown"))
+        self._end_sessions()
         with trio.move_on_after(self.settings.shutdown_s):
             await self.room.wait_for(lambda: all(driver.is_quiet for driver in self.drivers.values()))
             self.fleet.stop()
@@ -193,6 +193,10 @@ class Host:
             await self.room.wait_for(lambda: not self.drivers)
         self._end_overdue()
         self.fleet.stop()
+
+    def _end_sessions(self) -> None:
+        for driver in list(self.drivers.values()):
+            driver.dispatch(m.EndRequested("server_shutdown"))
 
     def _end_overdue(self) -> None:
         """Past the deadline no timer is served any more: what still waits for its stages has waited long enough."""

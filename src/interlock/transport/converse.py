@@ -27,6 +27,9 @@ FIRST_S: Final = 10.0
 FIRST_TRIES: Final = 4
 """How often a connection may be refused before it is closed."""
 
+NO: Final = frozenset({"0", "false", "off", "no"})
+"""How a client says that it wants no duplex session; it is refused, and not given one all the same (TW-04)."""
+
 FAREWELL_S: Final = 0.5
 """How long a client that closes, or broke the protocol, may take to hear our answer."""
 
@@ -43,6 +46,9 @@ async def converse(host: Host, transport: WebSocketTransport) -> None:
 
 async def _begin(host: Host, transport: WebSocketTransport) -> Session | None:
     """Open or resume; refuse what is wrong, a few times; give up on silence."""
+    if transport.opening.query.get("duplex", "1").lower() in NO:
+        text = "this server speaks duplex sessions only: connect without duplex=0"
+        await _refuse(transport, ClientError("invalid_duplex_runtime_config", text), 0, last=True)
     for number in range(1, FIRST_TRIES + 1):
         data = None
         with trio.move_on_after(FIRST_S) as deadline:
