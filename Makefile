@@ -7,10 +7,10 @@ STAMP  := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check tables diagrams bench clean
+.PHONY: help setup demo test check tables diagrams sweep sweep-full bench clean
 
 help: ## List what can be made
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(STAMP) ## Create .venv with Interlock and all its extras; nothing to do when it is up to date
 
@@ -35,6 +35,12 @@ tables: $(STAMP) ## Generate src/interlock/tables from machines/*.toml
 
 diagrams: $(STAMP) ## Draw diagrams/ from machines/*.toml
 	$(BIN)/interlock draw
+
+sweep: $(STAMP) ## Cancel every operation of a session at every step, beside stages that do their worst
+	$(BIN)/interlock sweep
+
+sweep-full: $(STAMP) ## The same in pairs, the canonical cases in threes; writes docs/sweep-report.md
+	$(BIN)/interlock sweep --full --jobs 0 --page docs/sweep-report.md
 
 bench: $(VENV)/.bench ## Measure, each number beside its peer's in the same run
 	@set -e; for file in benchmarks/bench_*.py; do \

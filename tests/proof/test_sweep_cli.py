@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from interlock.errors import WorldError
-from interlock.proof import sweep_cli
+from interlock.proof import errands, sweep_cli
 from interlock.proof.plan import BadPlan
 from interlock.proof.sweep import Progress
+from interlock.proof.sweep_cli import _full_depth
 
 POOL = str(Path(__file__).parents[2] / "examples" / "sweep_a_pool.py")
 
@@ -108,11 +109,65 @@ def test_a_bad_plan_and_a_bad_number_are_told(capsys: pytest.CaptureFixture[str]
 
 
 def test_progress_is_told_after_two_seconds_with_an_estimate(capsys: pytest.CaptureFixture[str]) -> None:
-    told = sweep_cli.Told("pool")
-    for progress in [Progress(10, 100, 1.9), Progress(20, 100, 2.1), Progress(21, 100, 2.2), Progress(50, 100, 3.0)]:
+    told = errands.Told("pool")
+    for progress in [Progress(10, 100, 1.9), Progress(20, 100, 2.1), Progress(21, 100, 2.2), Progress(50, 100, 18.0)]:
         told(progress)
     told.done()
     assert capsys.readouterr().err.splitlines() == [
         "pool: 20 of 100 plans, about 8 s for those known so far",
-        "pool: 50 of 100 plans, about 3 s for those known so far",
+        "pool: 50 of 100 plans, about 18 s for those known so far",
     ]
+
+
+def test_without_a_target_our_own_scenarios_are_swept(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--scenario", "detach", "--scenario", "append"]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith("PASS  append  (depth 1, seed 0)\n")
+    assert "\nPASS  detach  (depth 1, seed 0)\n" in told
+
+
+def test_in_full_a_plain_operation_is_swept_in_pairs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--full", "--scenario", "ack"]) == 0
+    assert capsys.readouterr().out.startswith("PASS  ack  (depth 2, seed 0)\n")
+    assert (_full_depth("takeover"), _full_depth("takeover_dies")) == (3, 2)
+
+
+@pytest.mark.parametrize("words", [["--full", "--depth", "1"], ["--full", POOL]])
+def test_full_says_itself_how_deep(words: Sequence[str]) -> None:
+    with pytest.raises(WorldError, match="--full says itself what is swept, and how deep"):
+        run(words)
+
+
+def test_every_plan_is_run_where_that_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    spared = []
+    for words in (["--json"], ["--json", "--every"]):
+        run(["--scenario", "ack", "--depth", "2", *words])
+        (report,) = json.loads(capsys.readouterr().out)
+        spared.append((report["plans"] + report["plans_alike"], report["plans_alike"] > 0))
+    assert spared == [(spared[0][0], True), (spared[0][0], False)]
+
+
+def test_processes_come_to_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    told = []
+    for jobs in ("1", "2"):
+        run([POOL, "--json", "--depth", "1", "--jobs", jobs])
+        told.append([{**report, "seconds": 0} for report in json.loads(capsys.readouterr().out)])
+    assert told[0] == told[1]
+
+
+def test_many_reports_are_a_line_each_and_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = ["append", "commit", "ack", "playback_ack", "detach", "detach_late", "barge_in", "idle", "grace"]
+    file = tmp_path / "page.md"
+    assert run([*(word for name in names for word in ("--scenario", name)), "--page", str(file)]) == 0
+    lines, page = capsys.readouterr().out.splitlines(), file.read_text()
+    assert len(lines) == len(names) + 3
+    assert lines[-1].startswith("9 scenarios, ")
+    assert "0 FAIL, 0 UNRESOLVED" in lines[-1]
+    assert lines[-1] in page
+    assert page.startswith("# A sweep of our own runtime\n\nWritten by `interlock sweep` on ")
+    assert "| detach_late | 1 | 3 | 12 |" in page
+
+
+def test_a_page_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    with pytest.raises(WorldError, match="cannot be written: Is a directory"):
+        run([POOL, "--depth", "0", "--page", str(tmp_path)])

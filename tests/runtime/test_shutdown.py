@@ -126,7 +126,7 @@ async def test_a_shutdown_whose_deadline_comes_before_the_clean_ups_still_ends_e
         await session.wait_closed()
         assert trio.current_time() - began == pytest.approx(8.0)
         await host.wait_stopped()
-    assert [(entry["kind"], entry["state"]) for entry in host.owed()] == [("request", "ABORTING"), ("worker", "LOST")]
+    assert [(entry["kind"], entry["state"]) for entry in host.owed()] == [("request", "OWED"), ("worker", "LOST")]
 
 
 async def test_a_worker_that_can_be_ended_is_ended_as_soon_as_the_last_session_has_its_terminal() -> None:

@@ -11,10 +11,12 @@ while a task outside of it steps (*beside*), since the world may have moved on w
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Hashable
 
 import trio
 
 from interlock.proof import trio_internals
+from interlock.proof.likeness import Cut, cut
 from interlock.proof.places import Place, calling, waiting
 from interlock.proof.plan import ENTRY, FAULTS, OP, TIMER, Injection, Phase, Plan, injection
 from interlock.proof.verdict import Landing, Limits, called
@@ -23,7 +25,9 @@ IDLE_PASSES = 20
 """How often trio polls without a step and without a deadline before that is a deadlock. Under a clock that jumps it
 would otherwise poll for ever at full speed."""
 
-Traced = tuple[int, str, Place, float]
+Traced = tuple[int, str, Place, float, bool, Hashable]
+"""A step: the task's number and name, where it waited, the time, whether a batch begins, and the state so far."""
+
 Homes = list[trio.CancelScope]
 Target = tuple[str, trio.CancelScope, bool]
 
@@ -38,6 +42,9 @@ class Course:
         self.sites: list[Injection] = []
         self.landings: list[Landing] = []
         self.trace: list[Traced] | None = [] if trace else None
+        self.reveal: Callable[[], Hashable] | None = None
+        self.cuts: list[Cut] = []
+        self.landed_at = (0, False)
         self.deliveries: list[tuple[trio.Cancelled, Homes]] = []
         self.arriving: tuple[trio.Cancelled, Homes] | None = None
         self.raised = 0
@@ -108,10 +115,17 @@ class Course:
             if trio_internals.starts_with_an_error(task):
                 self._delivered(task)
             if self.trace is not None:
-                self.trace.append((self.ours[task], task.name, waiting(task), trio.current_time()))
+                self._traced(task, self.trace)
             if self.due_at == self.index or self.due is None:
                 self._instant(Phase.LATE, task)
             self.is_first_of_batch = False
+
+    def _traced(self, task: trio.lowlevel.Task, trace: list[Traced]) -> None:
+        for each in self.cuts:
+            each.look(self.index)
+        state = self.reveal() if self.reveal is not None else None
+        now = trio.current_time()
+        trace.append((self.ours[task], task.name, waiting(task), now, self.is_first_of_batch, state))
 
     def _delivered(self, task: trio.lowlevel.Task) -> None:
         """Keep a ``Cancelled``, and the scopes that may catch it: where it belongs, and what is further out."""
@@ -182,6 +196,8 @@ class Course:
         for place, (name, scope, beside) in enumerate(targets):
             if name == due.target:
                 self._landed(Landing(due, task.name, waiting(task), beside, self._others(scope, task)))
+                if self.trace is not None:
+                    self.cuts.append(cut(scope, self.ours))
                 scope.cancel()
                 if self.due is not None:
                     self._instant(due.phase, task)
@@ -199,6 +215,7 @@ class Course:
 
     def _landed(self, landing: Landing) -> None:
         self.landings.append(landing)
+        self.landed_at = self.index, landing.injection.phase is not Phase.LATE
         fired = len(self.landings)
         self._expect(self.plan[fired] if fired < len(self.plan) else None)
 
@@ -226,6 +243,15 @@ class Course:
                 if name not in enclosing and trio_internals.is_live(scope):
                     found.append((name, scope, True))
         return found
+
+    @property
+    def likeness(self) -> Hashable:
+        """What this case has in common with every other that came to the same; None, if that is not known."""
+        if self.trace is None or self.reveal is None or self.stopped:
+            return None
+        other = [str(each.injection) for each in self.landings if each.injection.phase not in (Phase.EARLY, Phase.LATE)]
+        cuts = frozenset(each.identity for each in self.cuts)
+        return tuple(self.trace), tuple(self.raised_at), cuts, frozenset(other)
 
     # ---------------------------------------------------------------------------------------------------- the end
 

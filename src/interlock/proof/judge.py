@@ -35,6 +35,8 @@ class Case:
     index: int
     names: tuple[str, ...] = ()
     raised_at: list[tuple[str, Place]] = field(default_factory=list, compare=False)
+    likeness: int | None = field(default=None, compare=False)
+    landed_at: tuple[int, bool] = field(default=(0, False), compare=False)
     spoilt: bool = field(default=False, compare=False)
 
     @property
@@ -70,6 +72,8 @@ def judge(scenario: Scenario, course: Course, trial: Trial, error: BaseException
         index=course.index,
         names=tuple(course.names.values()),
         raised_at=course.raised_at,
+        likeness=hash(course.likeness) if course.likeness is not None else None,
+        landed_at=course.landed_at,
     )
 
 

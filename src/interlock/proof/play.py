@@ -16,6 +16,7 @@ import trio
 import trio.testing
 
 from interlock.errors import ClientError, WorldError
+from interlock.proof.play_state import Eye
 from interlock.proof.promises import CLAIMED, Witness
 from interlock.proof.trial import Trial
 from interlock.runtime.acts import ClaimLost
@@ -168,6 +169,7 @@ async def playing(trial: Trial, fault: Fault, *, whole: bool, prepare_steps: int
         await nursery.start(_hosted, trial, host)
         await trio.testing.wait_all_tasks_blocked()
         play = Play(trial, host, fleet, witness, fault)
+        trial.reveal(Eye(play))
         yield play
         play.let_go()
         host.stop()

@@ -58,6 +58,7 @@ class Report:
     failures: list[Case] = field(default_factory=list)
     unresolved: list[str] = field(default_factory=list)
     baseline_steps: int = 0
+    merged: int = 0
     steps: int = 0
     seconds: float = 0.0
 
@@ -103,9 +104,10 @@ class Report:
     def _head(self) -> list[str]:
         counts = ", ".join(f"{self.counts[verdict]} {verdict}" for verdict in Verdict)
         lengths = ", ".join(f"{self.lengths[n]} of {n}" for n in sorted(self.lengths) if n)
+        spared = f"; {self.merged} more would come to the same" if self.merged else ""
         return [
             f"{self.verdict}  {self.scenario}  (depth {self.depth}, seed {self.seed})",
-            f"  baseline: {self.baseline_steps} steps; plans: {self.plans} ({lengths or 'none'} injected)",
+            f"  baseline: {self.baseline_steps} steps; plans: {self.plans} ({lengths or 'none'} injected){spared}",
             f"  cases: {counts}; {self.steps} task steps in {self.seconds:.2f} s",
         ]
 
@@ -139,6 +141,7 @@ class Report:
             "seed": self.seed,
             "baseline_steps": self.baseline_steps,
             "plans": self.plans,
+            "plans_alike": self.merged,
             "plans_by_length": {str(length): count for length, count in sorted(self.lengths.items()) if length},
             "cases": {str(verdict): self.counts[verdict] for verdict in Verdict},
             "task_steps": self.steps,

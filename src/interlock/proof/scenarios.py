@@ -24,6 +24,8 @@ Act: TypeAlias = Callable[[Play], Awaitable[Any]]
 Check: TypeAlias = Callable[[Play, Outcome], Awaitable[None]]
 
 GATE = (Fault.PLAIN,)
+RESTED = (Fault.PLAIN, Fault.DIES)
+"""Where no reply is being said, nothing is aborted, and a stage that aborts badly makes no difference."""
 
 
 class Operation(NamedTuple):
@@ -60,6 +62,12 @@ async def spoken(play: Play) -> None:
 async def detached(play: Play) -> None:
     """Its transport is gone, and a whole reply is in the journal."""
     await spoken(play)
+    play.subject.detach()
+
+
+async def detached_midway(play: Play) -> None:
+    """Its transport is gone while the reply is being said."""
+    await attached(play)
     play.subject.detach()
 
 
@@ -225,7 +233,8 @@ OPERATIONS = (
     Operation("ack", spoken, said(lambda s: s.ack(1)), either, whole=True, faults=GATE),
     Operation("playback_ack", attached, said(lambda s: s.playback_ack("", 40)), either, GATE),
     Operation("detach", attached, said(lambda s: s.detach()), either),
-    Operation("reconnect", detached, resumed, claim_is_all_or_nothing, whole=True, scopes=("host", "delivery")),
+    Operation("reconnect", detached, resumed, claim_is_all_or_nothing, RESTED, True, ("host", "delivery")),
+    Operation("reconnect_midway", detached_midway, resumed, claim_is_all_or_nothing, scopes=("host", "delivery")),
     Operation("takeover", attached, resumed, claim_is_all_or_nothing, scopes=("host", "delivery")),
     Operation("two_resumes", detached, resumed_twice, claim_is_all_or_nothing, GATE, True, ("host", "delivery")),
     Operation("rolled_back", rolled_back, resumed, claim_is_all_or_nothing, GATE, True, ("host", "delivery")),
@@ -253,6 +262,9 @@ SCENARIOS = {made.name: made for op in OPERATIONS for fault in op.faults for mad
 """Every scenario by its name."""
 
 CANONICAL = ("takeover", "reconnect")
-"""The canonical cases: both are swept through activation and replay, in plain and in pairs of injections."""
+"""The canonical cases, each cancelled during activation and during replay: `--full` sweeps them in threes."""
+
+PLAIN = tuple(operation.name for operation in OPERATIONS)
+"""Each operation beside stages that do as they should: these are swept in pairs by the gate."""
 
 globals().update(SCENARIOS)

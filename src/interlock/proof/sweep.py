@@ -73,6 +73,7 @@ class Sweep:
         self.report = blank(swept.name, self.depth, seed, self.limits)
         self.frontier: list[tuple[Plan, list[Injection]]] = []
         self.grown: list[tuple[Plan, list[Injection]]] = []
+        self.alike: dict[int, tuple[tuple[int, bool], int]] = {}
         self.suspects: list[Case] = []
         self.traces: list[list[Traced] | None] = []
         self.names: set[str] = {OP, *swept.scopes}
@@ -97,7 +98,7 @@ class Sweep:
         for length in range(1, self.depth + 1):
             self.known += sum(len(sites) for _, sites in self.frontier)
             yield from self._longer(length)
-            self.frontier, self.grown = self.grown, []
+            self.frontier, self.grown, self.alike = self.grown, [], {}
 
     def _longer(self, length: int) -> Iterator[Request]:
         for plan, sites in self.frontier:
@@ -105,7 +106,8 @@ class Sweep:
                 if self.done >= self.limits.plans:
                     self.report.doubt(f"incomplete: stopped after {self.limits.plans} plans, the limit")
                     return
-                yield Request((*plan, site), length < self.depth, steps=self.steps)
+                grows = length < self.depth
+                yield Request((*plan, site), grows, trace=grows and self.limits.merge, steps=self.steps)
                 while self.suspects:
                     yield Request(self.suspects[-1].plan, trace=True, steps=self.steps)
 
@@ -150,7 +152,25 @@ class Sweep:
         for site in case.sites if case.plan else ():
             self.report.scopes[site.family].sites += site.family not in (OP, TIMER) and not self._seen(site)
         if case.verdict is Verdict.PASS and len(case.plan) < self.depth and case.sites:
-            (self.grown if case.plan else self.frontier).append((case.plan, case.sites))
+            self._grow(case)
+
+    def _grow(self, case: Case) -> None:
+        """Extend a case later, unless another came to the same: then whichever has more of its course to go."""
+        if not case.plan:
+            self.frontier.append((case.plan, case.sites))
+            return
+        likeness, place = case.likeness, len(self.grown)
+        if likeness is not None and likeness in self.alike:
+            landed_at, place = self.alike[likeness]
+            spared = self.grown[place][1] if case.landed_at < landed_at else case.sites
+            self.report.merged += len(spared)
+            if spared is case.sites:
+                return
+            self.grown[place] = case.plan, case.sites
+        else:
+            self.grown.append((case.plan, case.sites))
+        if likeness is not None:
+            self.alike[likeness] = case.landed_at, place
 
     def _seen(self, site: Injection) -> bool:
         return self.report.scopes[site.family].sites > 0
@@ -164,5 +184,5 @@ def _parting(first: list[Traced], second: list[Traced]) -> str:
 
 
 def _step(traced: Traced) -> str:
-    number, name, place, at = traced
+    number, name, place, at, *_ = traced
     return f"{name} (task {number}) at {place}, {at:g} s"

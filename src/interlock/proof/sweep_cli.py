@@ -3,48 +3,27 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
+import os
 import sys
 import time
+from pathlib import Path
 
+from interlock.proof import errands
+from interlock.proof.errands import OURS, Errand
 from interlock.proof.load import Unusable, load
 from interlock.proof.plan import Plan, parse
 from interlock.proof.report import Report, blank
+from interlock.proof.report_page import brief, page
 from interlock.proof.run import run_plan
 from interlock.proof.scenario import Scenario
-from interlock.proof.sweep import Progress, sweep
 from interlock.proof.verdict import Limits, Verdict, worst
 
 CODES = {Verdict.PASS: 0, Verdict.FAIL: 1, Verdict.UNRESOLVED: 2}
 
-PATIENCE_S = 2.0
-EVERY_S = 0.5
-
-
-class Told:
-    """Says on stderr how far a sweep is and how long the known rest will take, once it has taken a while."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.next_s = PATIENCE_S
-        self.said = False
-
-    def __call__(self, progress: Progress) -> None:
-        """Say it, if the time has come."""
-        if progress.seconds >= self.next_s:
-            self.next_s = progress.seconds + EVERY_S
-            self.said = True
-            rest = f"about {progress.left_s:.0f} s for those known so far"
-            self._write(f"{self.name}: {progress.done} of {progress.known} plans, {rest}")
-
-    def done(self) -> None:
-        """Leave the line."""
-        if self.said and sys.stderr.isatty():
-            sys.stderr.write("\r\x1b[K")
-
-    def _write(self, line: str) -> None:
-        sys.stderr.write(f"\r\x1b[K{line}" if sys.stderr.isatty() else f"{line}\n")
-        sys.stderr.flush()
+MANY = 8
+"""More reports than this are told in a line each."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,7 +32,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "Exit codes: 0 every case of every scenario held, 1 a case failed, 2 something is not known (UNRESOLVED) or"
         " could not be done. docs/sweep.md says how to write a scenario."
     )
-    parser.add_argument("targets", nargs="+", metavar="TARGET", help="path.py, module, path.py:name or module:name")
+    parser.add_argument(
+        "targets", nargs="*", metavar="TARGET", help=f"path.py, module, path.py:name or module:name (default: {OURS})"
+    )
     parser.add_argument(
         "--depth", type=_natural, metavar="N", help="injections in a plan (default: the scenario's, or 1)"
     )
@@ -63,19 +44,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--seed", type=int, default=0, metavar="N", help="the order in which trio runs tasks (default: 0)"
     )
     parser.add_argument("--plans", type=_natural, metavar="N", help=f"at most so many (default: {Limits().plans})")
+    parser.add_argument("--full", action="store_true", help="our own scenarios in pairs, the canonical ones in threes")
+    parser.add_argument("--every", action="store_true", help="run also what comes to the same as what was run")
+    parser.add_argument("--jobs", type=_natural, default=1, metavar="N", help="processes (default: 1; 0: each core)")
+    parser.add_argument("--page", metavar="FILE", help="write the reports as a page of Markdown, too")
     parser.add_argument("--json", action="store_true", help="print the reports as one JSON document")
 
 
 def main(args: argparse.Namespace) -> int:
     """Sweep or replay, print reports, and return the worst verdict as an exit code."""
-    scenarios = _chosen(args.targets, args.scenario)
-    limits = Limits() if args.plans is None else Limits(plans=args.plans)
-    if args.replay is not None:
-        if len(scenarios) != 1:
-            raise Unusable(f"a plan belongs to one scenario: name it with --scenario, one of {', '.join(scenarios)}")
-        reports = [_replayed(swept, parse(args.replay), args.seed) for swept in scenarios.values()]
-    else:
-        reports = [_swept(swept, args, limits) for swept in scenarios.values()]
+    reports = _replayed(args) if args.replay is not None else _swept(args)
+    if args.page is not None:
+        _write(args.page, page(reports, "interlock sweep --full" if args.full else "interlock sweep"))
     _print(reports, as_json=args.json)
     return CODES[worst(report.verdict for report in reports)]
 
@@ -86,24 +66,41 @@ def _natural(written: str) -> int:
     return int(written)
 
 
-def _chosen(targets: list[str], names: list[str] | None) -> dict[str, Scenario]:
-    found: dict[str, Scenario] = {}
-    for target in targets:
-        found |= load(target)
-    if missing := [name for name in names or () if name not in found]:
+def _chosen(args: argparse.Namespace) -> dict[str, tuple[str, Scenario]]:
+    """Return each chosen scenario by its name, with the target in which it was found."""
+    found = {name: (target, swept) for target in args.targets or [OURS] for name, swept in load(target).items()}
+    if missing := [name for name in args.scenario or () if name not in found]:
         raise Unusable(f"no scenario is called {', '.join(missing)}; there are {', '.join(found)}")
-    return {name: swept for name, swept in found.items() if not names or name in names}
+    return {name: where for name, where in found.items() if not args.scenario or name in args.scenario}
 
 
-def _swept(swept: Scenario, args: argparse.Namespace, limits: Limits) -> Report:
-    told = Told(swept.name)
-    try:
-        return sweep(swept, args.depth, args.seed, limits, told)
-    finally:
-        told.done()
+def _swept(args: argparse.Namespace) -> list[Report]:
+    if args.full and (args.targets or args.depth is not None):
+        raise Unusable("--full says itself what is swept, and how deep")
+    limits = Limits() if args.plans is None else Limits(plans=args.plans)
+    limits = dataclasses.replace(limits, merge=not args.every)
+    due = [
+        Errand(target, name, _full_depth(name) if args.full else args.depth, args.seed, limits)
+        for name, (target, _) in _chosen(args).items()
+    ]
+    return list(errands.run(due, args.jobs or os.cpu_count() or 1))
 
 
-def _replayed(swept: Scenario, plan: Plan, seed: int) -> Report:
+def _full_depth(name: str) -> int:
+    """Return how deep a scenario of ours is swept in full."""
+    from interlock.proof.scenarios import CANONICAL
+
+    return 3 if name in CANONICAL else 2
+
+
+def _replayed(args: argparse.Namespace) -> list[Report]:
+    scenarios = _chosen(args)
+    if len(scenarios) != 1:
+        raise Unusable(f"a plan belongs to one scenario: name it with --scenario, one of {', '.join(scenarios)}")
+    return [_replay(swept, parse(args.replay), args.seed) for _, swept in scenarios.values()]
+
+
+def _replay(swept: Scenario, plan: Plan, seed: int) -> Report:
     began = time.perf_counter()
     case = run_plan(swept, plan, seed=seed)
     report = blank(swept.name, len(plan), seed, Limits())
@@ -112,8 +109,17 @@ def _replayed(swept: Scenario, plan: Plan, seed: int) -> Report:
     return report
 
 
+def _write(path: str, text: str) -> None:
+    try:
+        Path(path).write_text(text)
+    except OSError as error:
+        raise Unusable(f"{path} cannot be written: {error.strerror}") from error
+
+
 def _print(reports: list[Report], *, as_json: bool) -> None:
     if as_json:
         sys.stdout.write(json.dumps([report.as_json() for report in reports], indent=2) + "\n")
+    elif len(reports) > MANY:
+        sys.stdout.write(brief(reports) + "\n")
     else:
         sys.stdout.write("\n\n".join(map(str, reports)) + "\n")

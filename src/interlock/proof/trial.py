@@ -14,7 +14,7 @@ It is run from its first line for every plan, so everything that it uses must be
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Hashable
 from typing import TypeVar, TypeVarTuple, Unpack
 
 import trio
@@ -84,6 +84,15 @@ class Trial:
             raise Misused(f"two scopes are called {name!r}; name them apart")
         self._course.names[scope] = name
         return scope
+
+    def reveal(self, state: Callable[[], Hashable]) -> None:
+        """Say what the scenario's state is, apart from where its tasks wait; the sweep asks before each step.
+
+        Two cases with the same steps and the same states are then one, and only one of them is extended by later
+        injections. What ``state`` returns must be all that later steps depend on, and may hold nothing that differs
+        from run to run, such as a random token.
+        """
+        self._course.reveal = state
 
     def port(
         self,

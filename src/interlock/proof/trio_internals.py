@@ -99,6 +99,11 @@ def is_live(scope: trio.CancelScope) -> bool:
     return scope._cancel_status is not None and not scope._cancel_called
 
 
+def is_left(scope: trio.CancelScope) -> bool:
+    """Tell whether the scope, which was entered once, has been left."""
+    return scope._cancel_status is None
+
+
 def starts_with_an_error(task: trio.lowlevel.Task) -> bool:
     """Tell, fast, whether the task's next step starts with an error."""
     return task._next_send.__class__ is outcome.Error

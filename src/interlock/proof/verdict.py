@@ -36,6 +36,7 @@ class Limits:
 
     ``steps`` is what one case may take at most before it counts as a livelock, ``drain`` what it may then take to be
     broken off. ``plans`` bounds the sweep: with more to run it is UNRESOLVED. ``kept`` failures are told in full.
+    ``merge``: of cases that came to the same (:mod:`interlock.proof.likeness`) only one is extended.
     ``beside`` also cancels a scope while a task outside of it steps. ``shared`` runs many cases in one ``trio.run``,
     each from time 0 in a task of its own, which is faster: ``RunVar`` values are all that they could see of each other.
     """
@@ -44,6 +45,7 @@ class Limits:
     drain: int = 500
     plans: int = 200_000
     kept: int = 20
+    merge: bool = True
     beside: bool = True
     shared: bool = True
 

@@ -1,0 +1,86 @@
+"""Several sweeps, one after the other or in several processes, and how far they are."""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from typing import NamedTuple
+
+from interlock.proof.load import load
+from interlock.proof.report import Report
+from interlock.proof.scenario import Scenario
+from interlock.proof.sweep import Progress, sweep
+from interlock.proof.verdict import Limits
+
+OURS = "interlock.proof.scenarios"
+"""The scenarios of our own runtime, which are swept where nobody names others."""
+
+PATIENCE_S = 2.0
+EVERY_S, EVERY_LINE_S = 0.5, 15.0
+
+
+class Errand(NamedTuple):
+    """One scenario to be swept, by where it is found, so that another process finds it too."""
+
+    target: str
+    name: str
+    depth: int | None
+    seed: int
+    limits: Limits
+
+    @property
+    def scenario(self) -> Scenario:
+        """Find the scenario."""
+        return load(self.target)[self.name]
+
+
+class Told:
+    """Says on stderr how far a sweep is and how long the known rest will take, once it has taken a while."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.next_s = PATIENCE_S
+        self.said = False
+
+    def __call__(self, progress: Progress) -> None:
+        """Say it, if the time has come."""
+        if progress.seconds >= self.next_s:
+            self.next_s = progress.seconds + (EVERY_S if sys.stderr.isatty() else EVERY_LINE_S)
+            self.said = True
+            rest = f"about {progress.left_s:.0f} s for those known so far"
+            self._write(f"{self.name}: {progress.done} of {progress.known} plans, {rest}")
+
+    def done(self) -> None:
+        """Leave the line."""
+        if self.said and sys.stderr.isatty():
+            sys.stderr.write("\r\x1b[K")
+
+    def _write(self, line: str) -> None:
+        sys.stderr.write(f"\r\x1b[K{line}" if sys.stderr.isatty() else f"{line}\n")
+        sys.stderr.flush()
+
+
+def run(errands: Sequence[Errand], jobs: int = 1) -> Iterator[Report]:
+    """Yield the report of each, in order. With more than one job, the deepest are begun first."""
+    if jobs <= 1:
+        yield from map(run_one, errands)
+        return
+    with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) as pool:
+        deepest_first = sorted(errands, key=lambda errand: -(errand.depth or 1))
+        running = {errand: pool.submit(run_one, errand) for errand in deepest_first}
+        yield from (running[errand].result() for errand in errands)
+
+
+def run_one(errand: Errand) -> Report:
+    """Sweep one scenario, and say on stderr how far it is. What the runtime logs about injected faults is no news."""
+    quiet = logging.NullHandler()
+    logging.getLogger("interlock").addHandler(quiet)
+    told = Told(errand.name)
+    try:
+        return sweep(errand.scenario, errand.depth, errand.seed, errand.limits, told)
+    finally:
+        told.done()
+        logging.getLogger("interlock").removeHandler(quiet)
