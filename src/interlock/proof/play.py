@@ -104,6 +104,13 @@ class Play:
         self.first = self.transport()
         self.session = await self.host.open(self.first)
 
+    def look(self) -> None:
+        """Ask at rest whether the promises hold, and whether the books know all that the stages hold."""
+        booked = {key for driver in self.host.drivers.values() for _, key in driver.value.cells}
+        held = {request_id for stage in self.fleet.stages.values() for request_id in stage.held}
+        assert held <= booked, f"promise 4: stages hold {sorted(held - booked)}, and no books say so"
+        self.witness.verdict(self.host)
+
     async def speak(self, *, whole: bool) -> None:
         """Say something, and return when the reply is whole, or when it has begun."""
         self.subject.append(LOUD)
@@ -171,6 +178,7 @@ async def playing(trial: Trial, fault: Fault, *, whole: bool, prepare_steps: int
         play = Play(trial, host, fleet, witness, fault)
         trial.reveal(Eye(play))
         yield play
+        play.look()
         play.let_go()
         host.stop()
     witness.verdict(host)

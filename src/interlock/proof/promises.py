@@ -103,6 +103,11 @@ def judge_rest(driver: Driver) -> Iterator[str]:
     stale = [frame.seq for frame in driver.frames.live if 0 < frame.epoch < value.epoch]
     if stale:
         yield f"promise 2: frames {stale} of older epochs are still held"
+    if not value.holds_slot and any(name == "request" for name, _ in value.cells):
+        yield "promise 4: a stage may still hold something, and the slot is free"
+    waits = value.state("session") == "OPENING" or value.state("attachment") in CLAIMED - {"ATTACHED"}
+    if driver.offers and not waits:
+        yield f"promise 1: claims {sorted(driver.offers)} are kept, and nobody waits for them"
     if (armed := _armed(driver)) != (wanted := _wanted(value)):
         yield f"promise 1: timers {sorted(armed ^ wanted)} are not as the states say"
 

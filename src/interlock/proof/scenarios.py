@@ -85,6 +85,21 @@ async def rolled_back(play: Play) -> None:
     assert play.driver.value.state("attachment") == "ROLLED_BACK"
 
 
+async def unproved(play: Play) -> None:
+    """It was resumed, and the client has not shown yet that it knows the new token."""
+    await detached(play)
+    play.session = await resume_on(play, play.transport())
+
+
+async def half_dead(play: Play) -> None:
+    """Its transport takes nothing more, and the world has not noticed."""
+    await attached(play)
+    assert play.first is not None
+    play.first.stall()
+    play.subject.heartbeat()
+    await trio.testing.wait_all_tasks_blocked()
+
+
 async def resume_on(play: Play, transport: Any) -> Session:
     """Resume with what the first client knows."""
     assert play.first is not None
@@ -175,8 +190,17 @@ async def claim_is_all_or_nothing(play: Play, outcome: Outcome) -> None:
     await either(play, outcome)
     if outcome.cancelled:
         assert not claims(play, play.transports[-1]), "the cancelled claim still carries the session"
+    if isinstance(outcome.value, Session) and not play.host.is_stopping and outcome.value.is_attached:
+        _is_caught_up(play)
     play.let_go()
     await _what_is_known_opens(play)
+
+
+def _is_caught_up(play: Play) -> None:
+    """A claim that has returned has handed over its credentials, and then everything that was missed."""
+    taken = [transport for transport in play.transports if "session.resumed" in transport.types]
+    held = [frame.seq for frame in play.driver.frames.live]
+    assert any(set(held) <= set(transport.numbers) for transport in taken), f"{held} were not all handed over"
 
 
 async def _what_is_known_opens(play: Play) -> None:
@@ -200,6 +224,12 @@ async def _what_is_known_opens(play: Play) -> None:
 
 def _has_credentials(transport: Any) -> bool:
     return any("resume_token" in event for event in transport.events)
+
+
+async def known_opens(play: Play, outcome: Outcome) -> None:
+    """Promise 3: what is no proof costs the client nothing."""
+    await either(play, outcome)
+    await _what_is_known_opens(play)
 
 
 async def interrupted(play: Play, outcome: Outcome) -> None:
@@ -238,6 +268,8 @@ OPERATIONS = (
     Operation("takeover", attached, resumed, claim_is_all_or_nothing, scopes=("host", "delivery")),
     Operation("two_resumes", detached, resumed_twice, claim_is_all_or_nothing, GATE, True, ("host", "delivery")),
     Operation("rolled_back", rolled_back, resumed, claim_is_all_or_nothing, GATE, True, ("host", "delivery")),
+    Operation("half_dead", half_dead, resumed, claim_is_all_or_nothing, GATE, scopes=("host", "delivery")),
+    Operation("unproved", unproved, said(lambda s: s.ack(1)), known_opens, GATE, True),
     Operation("grace", attached, waited_for_grace, over),
     Operation("idle", spoken, waited_while_idle, over, whole=True, faults=GATE),
     Operation("close", attached, closed, over),
@@ -252,7 +284,7 @@ def _scenario(operation: Operation, fault: Fault) -> Scenario:
             outcome = await trial.operation(operation.act, play)
             await trial.settle(operation.check, play, outcome)
             await trio.testing.wait_all_tasks_blocked()
-            play.witness.verdict(play.host)
+            play.look()
 
     name = operation.name if fault is Fault.PLAIN else f"{operation.name}_{fault}"
     return Scenario(name, body, depth=1, scopes=operation.scopes, leaves_tasks=True)
