@@ -22,7 +22,7 @@ def statuses(transport: MemoryTransport) -> list[str]:
 
 
 async def test_fe_01_an_abort_that_raises_leaves_no_two_epochs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """vllm-omni #6154: the local epoch had advanced, the stage's had not; each later output was stale to one of them."""
+    """vllm-omni #6154: the local epoch had advanced, the stage had not; later output was stale to one of them."""
     async with play() as scene:
         scene.fleet[VOICE].script.ends = False
         session, first = await scene.open()
@@ -31,7 +31,6 @@ async def test_fe_01_an_abort_that_raises_leaves_no_two_epochs(monkeypatch: pyte
         with monkeypatch.context() as patch:
             patch.setattr(ScriptedLink, "abort", lambda *_: 1 / 0)
             session.barge_in()
-        assert statuses(first) == []  # it is sequenced; the writer has not had its turn yet
         scene.fleet[VOICE].script.ends = True
         session.append(LOUD)
         session.commit()
