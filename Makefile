@@ -78,6 +78,6 @@ $(STAMP): pyproject.toml constraints.txt
 	fi
 	@echo "== installing interlock with all extras"
 	$(BIN)/python -m pip install -qq --disable-pip-version-check --progress-bar off -c $(VENV)/constraints.txt \
-		-e '.[speech,serve,diagrams,dev]'
+		-e '.[speech,hf,serve,diagrams,dev]'
 	@touch $@
 	@echo "== ready: make check test, or $(BIN)/interlock --help"

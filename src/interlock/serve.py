@@ -14,6 +14,7 @@ import signal
 import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -52,6 +53,7 @@ class Served(NamedTuple):
     debug: bool = False
     trace: Path | None = None
     workers: str = "process"
+    mind: Path | None = None
     scripted: int = 0
     ahead: int = 12
     settings: Settings = Settings()
@@ -67,6 +69,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--debug", action="store_true", help=debug)
     parser.add_argument("--trace", metavar="DIR", type=Path, help="write every event, for interlock replay")
     parser.add_argument("--workers", choices=("process", "thread"), default="process", help="where speech models run")
+    mind = "answer with the causal language model in this folder (save_pretrained; extra hf) instead of an echo"
+    parser.add_argument("--mind", metavar="PATH", type=Path, help=mind)
     scripted = "no models: a scripted stage hears a turn at each commit and answers with N frames of 40 ms, paced"
     parser.add_argument("--scripted", metavar="N", type=int, default=0, help=scripted)
     ahead = "with --scripted: so many frames at once, before the pace (default: 12)"
@@ -88,9 +92,15 @@ def options(args: argparse.Namespace) -> Served:
     """Read the command line. Raises :class:`WorldError` for what cannot be served."""
     defaults = {} if args.scripted else {"max_sessions": str(SPEAKERS)}
     settings = settings_of(args.set, defaults)
-    served = Served(args.host, args.port, args.debug, args.trace, args.workers, args.scripted, args.ahead, settings)
+    served = Served(
+        args.host, args.port, args.debug, args.trace, args.workers, args.mind, args.scripted, args.ahead, settings
+    )
     if served.debug and not is_loopback(served.host):
         raise WorldError(f"--debug shows every session, so it needs a loopback --host; {served.host} is none")
+    if served.mind is not None and not (served.mind / "config.json").is_file():
+        raise WorldError(f"--mind {served.mind}: has no config.json; a folder written by save_pretrained is wanted")
+    if served.mind is not None and find_spec("transformers") is None:
+        raise WorldError("--mind needs transformers; pip install 'interlock[hf]'")
     if not 0 <= served.port <= 65535:
         raise WorldError(f"--port {served.port}: a port is 0 to 65535")
     return served
@@ -151,7 +161,7 @@ def fleet_of(served: Served) -> Fleet:
     """Make the stages: real models, or a script."""
     if not served.scripted:
         carrier: Carrier = "thread" if served.workers == "thread" else "process"
-        return StageFleet(echo_stages(carrier, speakers=served.settings.max_sessions))
+        return StageFleet(echo_stages(carrier, speakers=served.settings.max_sessions, mind=served.mind))
     fleet = ScriptedFleet(EARS, MIND, VOICE, record=False)
     fleet[EARS].script = Script(transcript="as the script says")
     fleet[MIND].script = Script(texts=("You said: ", "as the script says."))
@@ -211,7 +221,8 @@ def _page(host: Host, stall: Stall | None, path: str) -> Page | None:
         state = "stopping" if host.is_stopping else "ok"
         return 200, "application/json", json.dumps({"status": state, "slots": host.slots}).encode()
     if path == "/debug/books" and stall is not None:
-        books = books_of(host) | {"longest_stall_ms": stall.take_ms()}
+        workers = host.fleet.workers() if isinstance(host.fleet, StageFleet) else ()
+        books = books_of(host) | {"longest_stall_ms": stall.take_ms(), "workers": workers}
         return 200, "application/json", json.dumps(books).encode()
     if path.startswith(SESSIONS) and stall is not None:
         driver = host.drivers.get(path.removeprefix(SESSIONS))
@@ -224,6 +235,7 @@ Serves spoken sessions on one port: WebSocket at /v1/realtime (docs/wire.md), an
 
   interlock serve                         the echo agent on ws://127.0.0.1:8765/v1/realtime, for 8 speakers
   interlock serve --debug --trace out     with GET /debug/books, and every event of every session under out/
+  interlock serve --mind PATH             with a language model of your own between recognition and speech
   interlock serve --scripted 50           without any model, for load tests and client development
 
 It prints one JSON line when it listens. On SIGTERM or Ctrl-C no new session is taken, every session gets its terminal

@@ -49,6 +49,8 @@ async def _ready(fleet: StageFleet, sink: Recorder, incarnation: int = 1) -> Car
 class Untouched:
     """A carrier that nobody may hand anything to."""
 
+    pid = None
+
     async def run(self, ears: Ears) -> None:
         raise AssertionError(ears)
 

@@ -96,6 +96,10 @@ class Ears(Protocol):
 class Carrier(Protocol):
     """One incarnation of one worker: where its loop runs, and how orders and replies get there and back."""
 
+    @property
+    def pid(self) -> int | None:
+        """The worker's process id, once it has a process of its own."""
+
     async def run(self, ears: Ears) -> None:
         """Start the worker; return when it is known to be gone. Nothing is told after that.
 

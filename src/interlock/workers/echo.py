@@ -6,6 +6,7 @@ The models are imported in the workers that own them; this module knows only the
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from interlock.errors import ClientError
@@ -55,15 +56,25 @@ def input_rate(config: Mapping[str, Any]) -> int:
     return rate
 
 
-def echo_stages(carrier: Carrier = "process", ahead_s: float = 0.5, speakers: int = 8) -> list[StageSpec]:
-    """Return the agent's stages. The mind is a few lines of Python, and stays in the server's process.
+def echo_stages(
+    carrier: Carrier = "process", ahead_s: float = 0.5, speakers: int = 8, mind: Path | None = None
+) -> list[StageSpec]:
+    """Return the agent's stages.
 
-    A session may briefly have two requests at a stage, one of them being cleaned up, so there is room for twice as
-    many as there are ``speakers``; a decoder of the ears is made when it is first needed, and then kept.
+    The mind is a few lines of Python, and stays in the server's process; or else it is the causal language model in
+    the folder ``mind``. A session may briefly have two requests at a stage, one of them being cleaned up, so there is
+    room for twice as many as there are ``speakers``; a decoder of the ears is made when it is first needed, and kept.
     """
     speech, room = "interlock.workers.speech", {"capacity": 2 * speakers}
     return [
         StageSpec(EARS, f"{speech}.ears:Ears", room, carrier=carrier),
-        StageSpec(MIND, f"{speech}.mind:Mind", room, carrier="thread"),
+        _mind(mind, room, carrier),
         StageSpec(VOICE, f"{speech}.voice:Voice", {**room, "ahead_s": ahead_s}, carrier=carrier),
     ]
+
+
+def _mind(folder: Path | None, room: Mapping[str, int], carrier: Carrier) -> StageSpec:
+    if folder is None:
+        return StageSpec(MIND, "interlock.workers.speech.mind:Mind", room, carrier="thread")
+    args = {**room, "path": str(folder.resolve())}
+    return StageSpec(MIND, "interlock.workers.torch_stage.hf:mind", args, carrier=carrier)

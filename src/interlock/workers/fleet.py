@@ -105,6 +105,19 @@ class StageFleet:
         """Return what the stage's worker said at its last sign of life: slots and bytes that its model holds."""
         return self._ears[stage].held if self.state(stage) in ("READY", "DRAINING") else {}
 
+    def workers(self) -> Sequence[Mapping[str, Any]]:
+        """List every worker as an operator sees it: stage, state, incarnation, process id, and what it holds."""
+        return [
+            {
+                "stage": worker.stage,
+                "state": self.state(worker.stage),
+                "incarnation": worker.incarnation,
+                "pid": self._links[worker.stage].carrier.pid,
+                "held": dict(self.held(worker.stage)),
+            }
+            for worker in self._workers()
+        ]
+
     def state(self, stage: str) -> str:
         """Return the state of the stage's worker; STOPPED before its first and after its last one."""
         cell = self._cells.get(("worker", stage))

@@ -36,6 +36,11 @@ class ThreadCarrier:
         self._loop: StageLoop | None = None
         self._ears: Ears | None = None
 
+    @property
+    def pid(self) -> int | None:
+        """A thread has none of its own."""
+        return None
+
     async def run(self, ears: Ears) -> None:
         """Run the thread to its end, and tell what it reports."""
         self._ears = ears

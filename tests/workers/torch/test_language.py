@@ -27,7 +27,8 @@ PROMPTS: Mapping[str, Mapping[str, Any]] = {
 
 
 def stage(**limits: int) -> TorchStage:
-    return seeded(threads=1, **{"positions": 192, "chunk": 16, "max_tokens": 20} | limits)
+    chosen: dict[str, Any] = {"positions": 192, "chunk": 16, "max_tokens": 20, **limits}
+    return seeded(threads=1, **chosen)
 
 
 def answers(made: TorchStage, asked: Mapping[str, Mapping[str, Any]], joins: Mapping[str, int] | None = None) -> Any:
@@ -118,7 +119,7 @@ def test_a_prompt_may_be_appended_and_then_finished() -> None:
 
 def test_sr_10_a_prompt_over_the_limit_is_refused_and_a_full_cache_ends_the_answer() -> None:
     made = stage(positions=40, max_tokens=40)
-    with pytest.raises(WorldError, match="LimitReached: language.positions = 40"):
+    with pytest.raises(WorldError, match=r"LimitReached: language\.positions = 40"):
         made.open(StageRequest("r", 1, {"text": "x" * 39}))
     assert made.held()["slots"] == 0
     texts, ends = answers(made, {"full": {"text": "x" * 35, "temperature": 1.0, "seed": 3}, "fits": {"text": "x"}})
@@ -129,9 +130,10 @@ def test_sr_10_a_prompt_over_the_limit_is_refused_and_a_full_cache_ends_the_answ
 def test_a_prompt_that_grows_over_the_limit_fails_its_request() -> None:
     made = stage()
     made.open(StageRequest("r", 1))
-    with pytest.raises(LimitReached, match="language.prompt_bytes"):
-        for _ in range(70):
-            made.append("r", bytes(1024), 0)
+    for _ in range(64):
+        made.append("r", bytes(1024), 0)
+    with pytest.raises(LimitReached, match=r"language\.prompt_bytes"):
+        made.append("r", b"x", 0)
 
 
 @pytest.mark.parametrize("params", [{"temperature": -1}, {"temperature": 11}, {"max_tokens": 0}, {"max_tokens": 999}])

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from interlock.workers.torch_stage.decoder import CacheShape, SlotCache, Tensor
 from interlock.workers.torch_stage.device import find_device
@@ -113,7 +113,16 @@ class PoolLayer(CacheLayerMixin):  # type: ignore[no-untyped-call]  # transforme
     get_max_cache_shape = get_max_length
 
 
-def load(path: str | Path, place: torch.device, dtype: torch.dtype) -> tuple[HfDecoder, HfTokenizer]:
+class Loaded(NamedTuple):
+    """What a folder has: a network, its tokenizer, and how its authors want it to be asked."""
+
+    decoder: HfDecoder
+    tokenizer: HfTokenizer
+    wishes: Mapping[str, Any]
+    """``max_tokens`` and ``temperature``, where ``generation_config.json`` names them."""
+
+
+def load(path: str | Path, place: torch.device, dtype: torch.dtype) -> Loaded:
     """Read a folder. Raises ``OSError`` or ``ValueError`` that says what is wrong with it."""
     folder = Path(path)
     if not (folder / "config.json").is_file():
@@ -123,7 +132,18 @@ def load(path: str | Path, place: torch.device, dtype: torch.dtype) -> tuple[HfD
     )
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
     model.eval()
-    return HfDecoder(model.to(place)), HfTokenizer(tokenizer, _ends(model, tokenizer))
+    tokens = HfTokenizer(tokenizer, _ends(model, tokenizer))
+    return Loaded(HfDecoder(model.to(place)), tokens, _wishes(model.generation_config))
+
+
+def _wishes(config: Any) -> Mapping[str, Any]:
+    wishes: dict[str, Any] = {}
+    if most := getattr(config, "max_new_tokens", None):
+        wishes["max_tokens"] = int(most)
+    if getattr(config, "do_sample", None):
+        heat = getattr(config, "temperature", None)
+        wishes["temperature"] = 1.0 if heat is None else float(heat)
+    return wishes
 
 
 def _ends(model: Any, tokenizer: Any) -> frozenset[int]:
@@ -137,5 +157,6 @@ def _ends(model: Any, tokenizer: Any) -> frozenset[int]:
 def mind(path: str, *, device: str | None = None, threads: int | None = None, **limits: int) -> TorchStage:
     """Make the stage that answers a turn with the model in ``path``: float32 on a CPU, bfloat16 on a GPU."""
     on = find_device(device, threads)
-    decoder, tokenizer = load(path, on.place, torch.float32 if on.place.type == "cpu" else torch.bfloat16)
-    return TorchStage(LanguageModel(decoder, tokenizer, LanguageLimits(**limits)), on)
+    loaded = load(path, on.place, torch.float32 if on.place.type == "cpu" else torch.bfloat16)
+    chosen = LanguageLimits(**{**loaded.wishes, **limits})
+    return TorchStage(LanguageModel(loaded.decoder, loaded.tokenizer, chosen), on)

@@ -32,13 +32,17 @@ MAX_PROMPT_BYTES = 64 * 1024
 
 @dataclass(frozen=True, slots=True)
 class LanguageLimits:
-    """How much of everything. ``positions`` are tokens of a prompt and its answer together."""
+    """How much of everything, and how tokens are drawn where a request does not say.
+
+    ``positions`` are tokens of a prompt and its answer together.
+    """
 
     capacity: int = 16
     max_batch: int = 16
     positions: int = 512
     chunk: int = 32
     max_tokens: int = 64
+    temperature: float = 0.0
 
 
 @dataclass(slots=True)
@@ -133,7 +137,7 @@ class LanguageModel:
     """Implements :class:`interlock.workers.torch_stage.batch.BatchModel` over a decoder and a tokenizer.
 
     ``params`` of a request: ``text``, the prompt (else it is appended, and ``finish`` begins the answer);
-    ``temperature`` (0, the default, is greedy), ``seed``, ``max_tokens``.
+    ``temperature`` (0 is greedy), ``seed``, ``max_tokens``.
     """
 
     repeatable = True  # a step writes where nothing is read yet, and moves ``last`` on as its last act
@@ -160,7 +164,7 @@ class LanguageModel:
             self._tokenizer,
             self._limits,
             random.Random(params.get("seed", 0)),
-            _checked("temperature", float(params.get("temperature", 0.0)), 0.0, 10.0),
+            _checked("temperature", float(params.get("temperature", self._limits.temperature)), 0.0, 10.0),
             int(_checked("max_tokens", params.get("max_tokens", self._limits.max_tokens), 1, self._limits.positions)),
             self._tokenizer.detokenizer(),
         )
