@@ -44,7 +44,7 @@ def loaded_voice() -> Voice:
 def vad() -> SileroVad:
     from interlock.workers.speech.vad import SileroVad
 
-    return SileroVad()
+    return SileroVad(capacity=64)
 
 
 @pytest.fixture

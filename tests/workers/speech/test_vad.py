@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 import torch
 
@@ -17,8 +19,18 @@ def chunks(pcm: bytes) -> list[bytes]:
 
 
 def alone(vad: SileroVad, pcm: bytes) -> list[float]:
-    state = vad.fresh()
-    return [vad.probabilities([state], [chunk])[0] for chunk in chunks(pcm)]
+    slot = vad.lend("alone")
+    found = [vad.probabilities([slot], [chunk])[0] for chunk in chunks(pcm)]
+    vad.take_back("alone")
+    return found
+
+
+@pytest.fixture(autouse=True)
+def gives_back(vad: SileroVad) -> Iterator[None]:
+    yield
+    for request_id in ("a", "b", "c", "d"):
+        vad.take_back(request_id)
+    assert vad.lent == 0
 
 
 def test_the_network_is_the_one_in_the_wheel(vad: SileroVad) -> None:
@@ -37,7 +49,7 @@ def test_the_network_is_the_one_in_the_wheel(vad: SileroVad) -> None:
 def test_a_batch_judges_as_each_alone(vad: SileroVad) -> None:
     """Three recordings together, each one step later than the one before it, so that the batch grows and shrinks."""
     streams = [chunks(recording(name)) for name in TRANSCRIPTS]
-    states = [vad.fresh() for _ in streams]
+    states = [vad.lend(name) for name in "abcd"[: len(streams)]]
     together: list[list[float]] = [[] for _ in streams]
     for step in range(max(row + len(stream) for row, stream in enumerate(streams))):
         rows = [row for row, stream in enumerate(streams) if 0 <= step - row < len(stream)]
@@ -50,11 +62,12 @@ def test_a_batch_judges_as_each_alone(vad: SileroVad) -> None:
 
 def test_a_state_does_not_depend_on_its_batch_mates(vad: SileroVad) -> None:
     heard, loud = chunks(recording("digits")), bytes(range(256)) * 4
-    states, mates, found = [vad.fresh(), vad.fresh()], [vad.fresh(), vad.fresh()], []
+    (*states,), (*mates,), found = map(vad.lend, "ab"), map(vad.lend, "cd"), list[float]()
     for quiet, noise in zip(heard, (loud for _ in heard), strict=False):
         found.append(vad.probabilities([states[0], mates[0]], [quiet, bytes(BYTES)])[0])
         assert vad.probabilities([mates[1], states[1]], [noise, quiet])[1] == pytest.approx(found[-1], abs=1e-4)
-    assert torch.allclose(states[0].memory, states[1].memory, atol=1e-4)
+    memory = vad._pool.tensors["memory"]
+    assert torch.allclose(memory[states[0]], memory[states[1]], atol=1e-4)
 
 
 def test_fe_12_silence_ends_a_turn_at_the_lowest_threshold(vad: SileroVad) -> None:

@@ -32,7 +32,7 @@ class Ears:
     def __init__(self, *, capacity: int = 8, warm: int = 1, turn: Mapping[str, Any] | None = None) -> None:
         self._capacity = capacity
         self._config = TurnConfig(**(turn or {}))
-        self._vad = SileroVad()
+        self._vad = SileroVad(capacity)
         self._pool = DecoderPool(warm)
         self._open: dict[str, Listening] = {}
         self._next: deque[Listening] = deque()
@@ -50,7 +50,8 @@ class Ears:
             raise ValueError(f"rate = {rate}: must be {HEARD_HZ} or {SPOKEN_HZ}")
         resampler = None if rate == HEARD_HZ else Resampler(rate, HEARD_HZ)
         config = self._config.changed(request.params)
-        listening = Listening(request.request_id, config, self._vad.fresh(), self._pool.lend(), resampler)
+        slot = self._vad.lend(request.request_id)
+        listening = Listening(request.request_id, config, slot, self._pool.lend(), resampler)
         self._open[request.request_id] = listening
         self._next.append(listening)
 
@@ -98,6 +99,7 @@ class Ears:
 
     def close(self, request_id: str) -> None:
         """Free the request and take its decoder back, in mid-word too; ``step`` has waited for the device already."""
+        self._vad.take_back(request_id)  # also where ``open`` got no further than this
         if listening := self._open.pop(request_id, None):
             self._next.remove(listening)
             self._pool.take_back(listening.decoder)

@@ -9,7 +9,7 @@ from interlock.errors import LimitReached
 from interlock.workers.speech.decoder import Decoder
 from interlock.workers.speech.resample import HEARD_HZ, Resampler
 from interlock.workers.speech.turns import FRAME_SAMPLES, Cut, Turn, TurnConfig, frames
-from interlock.workers.speech.vad import STATE_BYTES, VadState
+from interlock.workers.speech.vad import STATE_BYTES
 from interlock.workers.stage import OutputKind, StageOutput
 
 CHUNK_BYTES = 2 * FRAME_SAMPLES
@@ -28,14 +28,14 @@ MAX_COMMITS = 16
 class Listening:
     """Audio goes ``append`` -> ``pcm`` -> (detector) -> ``backlog`` -> (decoder). All of it is PCM16 at 16 kHz.
 
-    ``taken`` is the position of ``pcm[0]`` in samples; ``commits`` are positions at which a turn has to end. In
-    ``backlog``, ``None`` ends a turn. The detector waits while one is in there, so that outputs keep their order:
-    started, stopped, transcript, and only then the next turn.
+    ``vad`` is the detector's slot, ``taken`` the position of ``pcm[0]`` in samples, and ``commits`` are positions at
+    which a turn has to end. In ``backlog``, ``None`` ends a turn. The detector waits while one is in there, so that
+    outputs keep their order: started, stopped, transcript, and only then the next turn.
     """
 
     request_id: str
     config: TurnConfig
-    vad: VadState
+    vad: int
     decoder: Decoder
     resampler: Resampler | None
     turn: Turn = field(init=False)

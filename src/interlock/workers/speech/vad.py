@@ -4,23 +4,28 @@ The wheel's own wrapper keeps the recurrent state of *one* stream inside the mod
 each batch size that it meets (70 ms, in the middle of somebody's sentence). So the weights are read from the wheel's
 TorchScript file, and the network, which is small, is written out here: spectrum, four convolutions, one LSTM cell.
 Its probabilities equal those of the wheel's model within 1e-4 (tests/workers/speech/test_vad.py).
+
+What it remembers of each request is a slot of a pool that is allocated once, (2, 128) hidden and cell and (64,) of the
+last samples, so that a batch is gathered and scattered by index, and nothing is allocated for a request that opens.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from importlib.resources import as_file, files
 
 from interlock.workers.speech.slots import missing
 from interlock.workers.speech.turns import FRAME_SAMPLES
 
 try:
-    import numpy as np
     import torch
     from torch.nn.functional import conv1d, pad, relu
 except ImportError as error:
     raise missing(error) from error
+
+from interlock.workers.torch_stage.batch import Layout
+from interlock.workers.torch_stage.device import Device, find_device
+from interlock.workers.torch_stage.pool import SlotPool
 
 CONTEXT_SAMPLES = 64
 """The end of the previous chunk, which the network sees again before the next one."""
@@ -28,48 +33,62 @@ CONTEXT_SAMPLES = 64
 MEMORY = 128
 """Width of the LSTM."""
 
-STATE_BYTES = 4 * (2 * MEMORY + CONTEXT_SAMPLES)
+STATE = {"memory": Layout((2, MEMORY), torch.float32), "context": Layout((CONTEXT_SAMPLES,), torch.float32)}
+
+STATE_BYTES = sum(layout.nbytes for layout in STATE.values())
 """What one request holds on the device."""
 
 _STRIDES = (1, 2, 2, 1)
 
 
-@dataclass(slots=True)
-class VadState:
-    """What the detector remembers of one request: ``memory`` (2, 128) is hidden and cell, ``context`` is (64,)."""
-
-    memory: torch.Tensor
-    context: torch.Tensor
-
-
 class SileroVad:
-    """The detector, on ``cuda`` where there is one. A call returns when the device has finished with it.
+    """The detector and its pool, on ``cuda`` where there is one. A call returns when the device has finished with it.
 
     Torch is limited to one thread in this process: a chunk is 0.2 ms of work, less than it costs to share it out.
     """
 
-    def __init__(self) -> None:
-        torch.set_num_threads(1)
-        self._device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-        self._weights = _weights(self._device)
-        self.probabilities([self.fresh()], [bytes(2 * FRAME_SAMPLES)])  # the first call pays for torch's own start
+    def __init__(self, capacity: int = 16) -> None:
+        device = find_device(threads=1)
+        self._network = SileroNetwork(device)
+        self._pool = SlotPool(max(capacity, 1), STATE, device)
+        self._place = device.place
+        self.probabilities([self.lend("warm")], [bytes(2 * FRAME_SAMPLES)])  # the first call pays for torch's start
+        self.take_back("warm")
 
-    def fresh(self) -> VadState:
-        """Return the state of a request that has heard nothing."""
-        zeros = torch.zeros(2 * MEMORY + CONTEXT_SAMPLES, device=self._device)
-        return VadState(zeros[: 2 * MEMORY].view(2, MEMORY), zeros[2 * MEMORY :])
+    def lend(self, request_id: str) -> int:
+        """Return a slot that has heard nothing. Raises :class:`interlock.errors.LimitReached` when none is free."""
+        return self._pool.lend(request_id)
 
-    def probabilities(self, states: Sequence[VadState], chunks: Sequence[bytes]) -> list[float]:
+    def take_back(self, request_id: str) -> None:
+        """Take the slot of a request back."""
+        self._pool.take_back(request_id)
+
+    @property
+    def lent(self) -> int:
+        """How many slots are lent."""
+        return self._pool.lent
+
+    def probabilities(self, slots: Sequence[int], chunks: Sequence[bytes]) -> list[float]:
         """Judge one chunk (512 samples, PCM16) of each request, as one batch; the states move on in place."""
+        heard = torch.frombuffer(bytearray(b"".join(chunks)), dtype=torch.int16).view(len(slots), FRAME_SAMPLES)
         with torch.inference_mode():
-            heard = torch.stack([torch.cat((s.context, self._samples(c))) for s, c in zip(states, chunks, strict=True)])
-            speech, memory = self._forward(heard, torch.stack([state.memory for state in states], dim=1))
-            for row, state in enumerate(states):
-                state.context, state.memory = heard[row, -CONTEXT_SAMPLES:].clone(), memory[:, row].clone()
-            return [float(each) for each in speech.tolist()]
+            at = torch.tensor(slots, device=self._place)
+            return [float(p) for p in self._network(heard.to(self._place), at, self._pool.tensors).tolist()]
 
-    def _samples(self, chunk: bytes) -> torch.Tensor:
-        return torch.from_numpy(np.frombuffer(chunk, "<i2").astype(np.float32) / 32768).to(self._device)
+
+class SileroNetwork:
+    """The network alone: it moves states on where they are."""
+
+    def __init__(self, device: Device) -> None:
+        self._weights = _weights(device.place)
+
+    def __call__(self, chunks: torch.Tensor, slots: torch.Tensor, state: Mapping[str, torch.Tensor]) -> torch.Tensor:
+        """``chunks`` (B, 512) int16, ``slots`` (B,), ``state`` by :data:`STATE` -> probabilities (B,)."""
+        heard = torch.cat((state["context"][slots], chunks.float() / 32768), dim=1)
+        speech, memory = self._forward(heard, state["memory"][slots].transpose(0, 1))
+        state["memory"][slots] = memory.transpose(0, 1)
+        state["context"][slots] = heard[:, -CONTEXT_SAMPLES:]
+        return speech
 
     def _forward(self, heard: torch.Tensor, memory: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """``heard`` (B, 576), ``memory`` (2, B, 128) -> probabilities (B,), memory (2, B, 128)."""
