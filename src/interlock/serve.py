@@ -137,13 +137,13 @@ def say(line: dict[str, Any]) -> None:
 
 async def serve(served: Served) -> dict[str, Any]:
     """Serve until a signal comes; return the books as they are when everything has stopped."""
-    trace, stall = Trace(served.trace), Stall()
+    trace, stall = Trace(served.trace) if served.trace is not None else None, Stall()
     host = Host(EchoPipeline(), fleet_of(served), served.settings, trace)
     try:
         async with trio.open_nursery() as nursery:
             await nursery.start(host.run)
             nursery.start_soon(_heed_signals, host)
-            if served.trace is not None:
+            if trace is not None:
                 nursery.start_soon(trace.run)
             if served.debug:
                 nursery.start_soon(stall.run)
@@ -153,7 +153,8 @@ async def serve(served: Served) -> dict[str, Any]:
             await talks.wait_over(within_s=SocketLimits().close_s)
             nursery.cancel_scope.cancel()
     finally:
-        trace.close()
+        if trace is not None:
+            trace.close()
     return books_of(host)
 
 

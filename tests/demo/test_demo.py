@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from interlock import demo
+from interlock.cli import main as replay
 from interlock.demo import hearing
 from interlock.demo.checks import CHECKS
 
@@ -46,6 +47,7 @@ def test_the_demo_verifies_itself(tmp_path: Path) -> None:
     assert "all is well" in ran.stdout
     assert (tmp_path / "timeline.svg").read_text().endswith("</svg>\n")
     assert next((tmp_path / "trace").glob("*.jsonl.gz")).stat().st_size > 5_000
+    assert replay(["replay", str(tmp_path / "trace")]) == 0
     for number in range(1, 5):
         with wave.open(str(tmp_path / f"reply-{number}.wav")) as wav:
             assert (wav.getframerate(), wav.getnchannels()) == (24_000, 1)

@@ -187,7 +187,7 @@ def test_every_changed_byte_is_found(lines: list[bytes]) -> None:
     for index in range(0, len(lines), 3):
         line = lines[index]
         for place in range(index % 7, len(line) - 1, 211):
-            changed = line[:place] + bytes([line[place] ^ 1]) + line[place + 1 :]
+            changed = line[:place] + bytes([line[place] ^ (1 if place % 2 else 128)]) + line[place + 1 :]
             found = replayed([*lines[:index], changed]).findings
             assert found, (index, place, changed)
             assert found[0].place.line == index + 1

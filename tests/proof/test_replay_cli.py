@@ -200,10 +200,11 @@ BAD: list[tuple[bytes, str]] = [
     (b"\0\1\2" * 50, "is no trace"),
     (b"hello\n", "is no trace"),
     (b'{"n": 1}\n', "is no trace"),
-    (b"\x1f\x8b" + b"\xff" * 60, "cannot be unpacked"),
+    (b"\x1f\x8b" + b"\xff" * 60, "cannot be read"),
     (b'{"trace":1,"tables":{}}\n', "a trace of format 1; this version reads format 2"),
     (b'{"trace":"x"}\n', "not the header of a trace"),
     (b'{"trace":2', "is no trace"),
+    (b'{"trace":' + b"[" * 100_000 + b"\n", "not the header of a trace"),
     (gzip.compress(b""), "is empty"),
 ]
 
@@ -228,6 +229,7 @@ WRONG: list[tuple[Callable[[Path], list[str | Path]], str]] = [
     (lambda path: [path, "--state-map", path / "none.toml"], "cannot be read as a state map"),
     (lambda path: [path, "--machines", path / "none"], "no such file or folder"),
     (lambda path: [Path("/dev/null")], "is empty"),
+    (lambda path: [Path("/dev/zero")], "is no trace"),
 ]
 
 

@@ -6,6 +6,7 @@ last line, with the number of lines before it: one that does not was cut, or is 
 
 from __future__ import annotations
 
+import contextlib
 import re
 import secrets
 import zlib
@@ -82,6 +83,13 @@ class Files:
             self._drain()
             self._put(self._zip.flush())
             self._file.close()
+            self._file = None
+
+    def abandon(self) -> None:
+        """Let go of the file as it is: it cannot be written."""
+        if self._file is not None:
+            with contextlib.suppress(OSError):
+                self._file.close()
             self._file = None
 
     def _header(self) -> dict[str, object]:

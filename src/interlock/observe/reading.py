@@ -13,13 +13,16 @@ from interlock.errors import WorldError
 from interlock.observe.files import numbers_in
 
 PIECE: Final = 256 * 1024
+LARGEST: Final = 16 * 1024 * 1024
+"""Bytes of a line: no record is that long, and something that is no trace need not be read to its end."""
+
 GZIP: Final = b"\x1f\x8b"
 
 
 class Unpacker:
     """Takes the bytes of a trace as they come, and returns the lines that are whole. It knows gzip by its first bytes.
 
-    ``damage`` says what is wrong with the compression, once something is; what came before has been returned.
+    ``damage`` says what is wrong with the bytes, once something is; what came before has been returned.
     """
 
     def __init__(self) -> None:
@@ -27,17 +30,26 @@ class Unpacker:
         self._first = b""
         self._zip: Any = None
         self._is_plain = False
-        self._rest = b""
+        self._begun: list[bytes] = []
+        self._size = 0
 
     def feed(self, data: bytes) -> list[bytes]:
         """Return the lines that ``data`` completes, with their ends."""
-        *whole, self._rest = (self._rest + self._text(data)).split(b"\n")
+        first, *others = self._text(data).split(b"\n")
+        self._begun.append(first)
+        self._size += len(first)
+        if self._size > LARGEST:
+            self._begun, self.damage = [], f"a line of over {LARGEST} bytes"
+        if not others:
+            return []
+        whole = [b"".join(self._begun), *others[:-1]]
+        self._begun, self._size = [others[-1]], len(others[-1])
         return [line + b"\n" for line in whole]
 
     @property
     def is_whole(self) -> bool:
         """Whether what was fed ends at the end of a line, and of what was compressed."""
-        return not self._rest and not self._first and (self._zip is None or self._zip.eof)
+        return not self._size and not self._first and (self._zip is None or self._zip.eof)
 
     def _text(self, data: bytes) -> bytes:
         if self._is_plain or self.damage:

@@ -103,4 +103,5 @@ class Trace:
                 what(self._files, *line)
             except OSError as error:
                 log.error("the trace cannot be written: %s; nothing more goes to its files", error)
+                self._files.abandon()
                 self._files = None

@@ -25,7 +25,7 @@ END: Final = b'{"end":'
 
 NO_TRACE: Final = "is no trace: its first line is not a header; `interlock serve --trace DIR` writes one"
 
-DAMAGED: Final = "is no trace, or was damaged before its first line: it cannot be unpacked"
+DAMAGED: Final = "is no trace, or was damaged before its first line: it cannot be read"
 
 
 class Header(msgspec.Struct):
@@ -98,7 +98,9 @@ class Input:
                 if self._replay.is_over:
                     self.stopped = True
                     return
-            self._progress(self._replay, self._done / (self._all or 1))
+            self._progress(self._replay, min(self._done / self._all, 1.0) if self._all else 0.0)
+            if unpacker.damage:
+                break
         self._ended(unpacker, place)
 
     def _ended(self, unpacker: Unpacker, place: Place) -> None:
@@ -107,7 +109,7 @@ class Input:
             empty = unpacker.is_whole and not unpacker.damage
             raise Unusable(f"{place.file}: {'is empty' if empty else DAMAGED if unpacker.damage else NO_TRACE}")
         if unpacker.damage:
-            self._find("damaged", place, f"what follows this line cannot be unpacked: {unpacker.damage}")
+            self._find("damaged", place, f"what follows this line cannot be read: {unpacker.damage}")
             self._begun, self._is_broken = None, True
         elif self._begun is None and not unpacker.is_whole:
             self._find("truncated", place, "the file ends after its last line, in the middle of what was compressed")

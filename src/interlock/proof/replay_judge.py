@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
 
 from interlock.errors import ClientError, Defect
-from interlock.machine import Message
+from interlock.machine import Message, Taken
 from interlock.observe.snapshot import restored
 from interlock.proof.replay_compare import difference
 from interlock.proof.replay_events import Told
@@ -44,21 +45,20 @@ class Judge:
 
     def difference(self, line: bytes, ours: bytes | str, decision: Decision | None) -> Difference | None:
         """Return where a record parts from the line that it should be, if it does."""
-        theirs = self._read(line)
         if isinstance(ours, str):
+            self._read(line)
             return Difference("record", 0, "", "event", "it taken", "no answer", ours)
-        taken = decision.taken if decision is not None else ()
-        return difference(theirs, msgspec.json.decode(ours), taken, self.version.changed)
+        return self._compared(line, ours, decision.taken if decision is not None else ())
 
     def carried(self, one: Followed, told: Told, line: bytes) -> Difference | None:
         """Return where the recorded value of a session is not the one that it has come to, if it is not."""
         ours = self.target.scribe.begun(told.at, one.value)
-        return None if ours == line else difference(self._read(line), msgspec.json.decode(ours), (), ())
+        return None if ours == line else self._compared(line, ours, ())
 
     def restored(self, told: Told, line: bytes) -> Followed:
         """Return a session as its recorded value tells of it. Raises :class:`ValueError` for what is no value."""
         try:
-            one = Followed(restored(told.session, self._read(line)["value"]))
+            one = Followed(restored(told.session, (self._read(line) or {})["value"]))
             one.start(self.target)
         except (LookupError, TypeError, AttributeError, msgspec.DecodeError) as wrong:
             raise ValueError(repr(wrong)) from None
@@ -69,8 +69,17 @@ class Judge:
         """Say whether a session has just been admitted; under other machines that cannot be said."""
         return bool(self.version.changed) or newborn(value)
 
-    def _read(self, line: bytes) -> dict[str, Any]:
-        """Read a whole record, its states by their new names."""
-        record: dict[str, Any] = renamed(msgspec.json.decode(line), self.target.states)
+    def _compared(self, line: bytes, ours: bytes, taken: Sequence[Taken]) -> Difference | None:
+        theirs = self._read(line)
+        if theirs is None:
+            return Difference("record", 0, "", "", "no JSON", "a record")
+        return difference(theirs, msgspec.json.decode(ours), taken, self.version.changed)
+
+    def _read(self, line: bytes) -> dict[str, Any] | None:
+        """Read a whole record, its states by their new names. What we need of it was read; the rest may be broken."""
+        try:
+            record: dict[str, Any] = renamed(msgspec.json.decode(line), self.target.states)
+        except msgspec.DecodeError:
+            return None
         self.version.refuse(visited(record), self.target.label)
         return record
