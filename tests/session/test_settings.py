@@ -19,10 +19,12 @@ def test_the_defaults_agree() -> None:
 @pytest.mark.parametrize(
     ("wrong", "why"),
     [
-        ({"grace_s": 61.0}, "grace_s = 61.0 is over journal_age_s = 60.0"),
+        ({"grace_s": 61.0}, "grace_s = 61.0 is over journal_age_s = 60.0: lower the former, or raise the latter"),
         ({"journal_age_s": 29.0}, "grace_s = 30.0 is over journal_age_s = 29.0"),
         ({"journal_bytes": 64 * 1024, "write_bytes": 64 * 1024 + 1}, "write_bytes = 65537 is over journal_bytes"),
         ({"cleanup_s": 10.5}, "cleanup_s = 10.5 is over shutdown_s = 10.0"),
+        ({"drain_s": 10.5}, "drain_s = 10.5 is over shutdown_s = 10.0"),
+        ({"idle_s": 3601.0}, "idle_s = 3601.0 is over idle_max_s = 3600.0: lower the former, or raise the latter"),
         ({"max_requests": 2000}, "max_steps = 10000 is under 10 a request"),
         ({"max_steps": 100}, "max_steps = 100 is under 10 a request"),
     ],
@@ -39,6 +41,9 @@ def test_each_rule_between_two_settings_names_both(wrong: dict[str, Any], why: s
         {"grace_s": 0.0},
         {"grace_s": -1.0},
         {"grace_s": float("nan")},
+        {"idle_s": float("inf"), "idle_max_s": float("inf")},
+        {"max_retries": -1},
+        {"config_bytes": 0},
         {"max_sessions": 0},
         {"max_sessions": "64"},
         {"max_sessions": 1.5},
