@@ -17,8 +17,11 @@ import trio
 import trio.testing
 
 from interlock.errors import ClientError
+from interlock.machine import Message
 from interlock.observe.trace import Trace
 from interlock.runtime.talk import Session
+from interlock.session.decide import Decision
+from interlock.session.value import Value
 from interlock.transport.memory import MemoryTransport
 from tests.runtime.stage_play import LOUD, Play, play
 
@@ -96,18 +99,23 @@ async def _give_up(scene: Play, session: Session) -> None:
     await session.wait_closed()
 
 
+class Flushing(Trace):
+    """Hands over every record at once, so that it depends on nothing but the records where a file ends."""
+
+    def decided(self, at: float, before: Value, event: Message, decision: Decision) -> None:
+        super().decided(at, before, event, decision)
+        self.flush()
+
+
 @functools.cache
 def recorded(**options: int) -> tuple[tuple[bytes, ...], Told]:
     """Return the files of a trace of the story, in order, and what it was not to hold. Played once."""
     with TemporaryDirectory() as folder:
-        trace = Trace(Path(folder), **options)
+        trace = Flushing(Path(folder), **options)
         told: list[Told] = []
 
         async def main() -> None:
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(trace.run)
-                told.append(await live(trace))
-                nursery.cancel_scope.cancel()
+            told.append(await live(trace))
 
         trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
         trace.close()

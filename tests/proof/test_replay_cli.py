@@ -30,7 +30,7 @@ def trace(tmp_path: Path) -> Path:
 @pytest.fixture
 def parts(tmp_path: Path) -> Path:
     """Give a folder with the same story, in many files."""
-    return folder(tmp_path, recorded(file_bytes=1000, files=99)[0])
+    return folder(tmp_path, recorded(file_bytes=3000, files=99)[0])
 
 
 def folder(path: Path, files: tuple[bytes, ...]) -> Path:
@@ -128,9 +128,14 @@ def test_a_changed_byte_of_a_compressed_file_is_told(trace: Path, capsys: pytest
         path.write_bytes(whole[:place] + bytes([whole[place] ^ 16]) + whole[place + 1 :])
         code = replay(trace, "--json")
         said = capsys.readouterr().out
-        assert code in (1, 2), place
+        assert code in (1, 2) or path_holds(path, whole), place
         kinds |= {each["kind"] for each in json.loads(said)["findings"]} if said else {"damaged from the start"}
     assert kinds >= {"changed", "damaged"}
+
+
+def path_holds(path: Path, whole: bytes) -> bool:
+    """Whether a file unpacks to the same lines all the same: some bits of gzip mean nothing."""
+    return plain_of(path.read_bytes()) == plain_of(whole)
 
 
 def test_a_parting_is_told_with_its_row_and_field(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
