@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check tables diagrams sweep sweep-full bench clean
+.PHONY: help setup demo test check tables diagrams sweep sweep-full mutants bench clean
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,6 +41,9 @@ sweep: $(STAMP) ## Cancel every operation of a session at every step, beside sta
 
 sweep-full: $(STAMP) ## The same in pairs, the canonical cases in threes; writes docs/sweep-report.md
 	$(BIN)/interlock sweep --full --jobs 0 --page docs/sweep-report.md
+
+mutants: $(STAMP) ## Plant one-line faults in the runtime, and print which scenario of the sweep finds each
+	$(BIN)/python -m tests.mutants.runtime.kills
 
 bench: $(VENV)/.bench ## Measure, each number beside its peer's in the same run
 	@set -e; for file in benchmarks/bench_*.py; do \

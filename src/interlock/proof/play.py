@@ -104,12 +104,28 @@ class Play:
         self.first = self.transport()
         self.session = await self.host.open(self.first)
 
+    @property
+    def is_honest(self) -> bool:
+        """Whether no clock was torn and no transport was made to fail, so that whoever reads is told."""
+        return set(self.trial.injected) <= {"op", "host", "pipeline.prepare"}
+
+    async def let_evictions_pass(self) -> None:
+        """Whoever was superseded or dropped is closed within the time that it has, whether it reads or not."""
+        await trio.sleep(self.host.settings.evict_s + 0.1)
+        closing = [driver.value.closing for driver in self.host.drivers.values() if not driver.ended.is_set()]
+        assert not any(closing), f"promise 1: past evict_s, transports {closing} are not closed"
+
     def look(self) -> None:
         """Ask at rest whether the promises hold, and whether the books know all that the stages hold."""
         booked = {key for driver in self.host.drivers.values() for _, key in driver.value.cells}
         held = {request_id for stage in self.fleet.stages.values() for request_id in stage.held}
         assert held <= booked, f"promise 4: stages hold {sorted(held - booked)}, and no books say so"
         self.witness.verdict(self.host)
+        for driver in self.host.drivers.values():
+            numbers = [frame.seq for frame in driver.frames.live]
+            assert numbers == sorted(set(numbers)), f"promise 3: frames are kept as {numbers}"
+        for transport in self.transports:
+            assert transport.numbers == sorted(set(transport.numbers)), f"promise 3: sent as {transport.numbers}"
 
     async def speak(self, *, whole: bool) -> None:
         """Say something, and return when the reply is whole, or when it has begun."""
@@ -160,6 +176,7 @@ def scripted(fault: Fault, *, whole: bool) -> ScriptedFleet:
         fleet[VOICE].script.abort_failures = 2
     elif fault is Fault.HANGS:
         fleet[VOICE].script.abort = "hang"
+        fleet[VOICE].script.frames = 8  # it goes on with what nobody wants any more
     elif fault is Fault.LATE:
         fleet[VOICE].script.delay_s = 0.7
     return fleet
@@ -179,6 +196,7 @@ async def playing(trial: Trial, fault: Fault, *, whole: bool, prepare_steps: int
         trial.reveal(Eye(play))
         yield play
         play.look()
+        await play.let_evictions_pass()
         play.let_go()
         host.stop()
     witness.verdict(host)
@@ -199,6 +217,13 @@ def assert_all_is_free(play: Play) -> None:
     for number, transport in enumerate(play.transports):
         endings = [*transport.closings, *transport.aborts]
         assert len(endings) <= 1, f"transport {number} was closed as {endings}"
+        told = not play.is_honest or is_stalled(transport) or "server_shutdown" not in transport.aborts
+        assert told, f"promise 5: transport {number} reads, and was aborted before its terminal event"
+
+
+def is_stalled(transport: MemoryTransport) -> bool:
+    """Say whether the peer takes nothing now."""
+    return transport._accepts < 1
 
 
 def claims(play: Play, transport: MemoryTransport) -> bool:

@@ -40,7 +40,7 @@ class Eye:
         frames = tuple((frame.seq, frame.epoch) for frame in driver.frames.live)
         offers = tuple((claim, offer.waiter.is_settled) for claim, offer in driver.offers.items())
         deliveries = tuple(_delivery(delivery) for delivery in driver.deliveries.values())
-        inputs = tuple((len(each.waiting), each.queued_bytes, each.turns) for each in driver.inputs.values())
+        inputs = tuple((len(each.waiting), each.queued_bytes, each.turns, each.told) for each in driver.inputs.values())
         said = tuple(len(speech.said) for speech in driver.speeches.values())
         beside = (driver.last_turn, driver.active_at, driver.ended.is_set(), driver.preparation is None)
         return self._value(driver.value), frames, offers, deliveries, inputs, said, beside

@@ -14,7 +14,7 @@ import trio
 import trio.testing
 
 from interlock.errors import ClientError
-from interlock.proof.play import FOREIGN, Fault, Play, claims, playing
+from interlock.proof.play import FOREIGN, Fault, Play, claims, is_stalled, playing
 from interlock.proof.scenario import Scenario
 from interlock.proof.trial import Trial
 from interlock.proof.verdict import Outcome
@@ -190,6 +190,9 @@ async def claim_is_all_or_nothing(play: Play, outcome: Outcome) -> None:
     await either(play, outcome)
     if outcome.cancelled:
         assert not claims(play, play.transports[-1]), "the cancelled claim still carries the session"
+    if outcome.returned and play.is_honest and play.first is not None:
+        await trio.testing.wait_all_tasks_blocked()
+        assert not play.first.is_open or is_stalled(play.first), "the superseded client reads, and was not told"
     if isinstance(outcome.value, Session) and not play.host.is_stopping and outcome.value.is_attached:
         _is_caught_up(play)
     play.let_go()
@@ -252,6 +255,8 @@ async def over_or_owed(play: Play, outcome: Outcome) -> None:
     await either(play, outcome)
     ended = play.driver.value.state("session") in {"QUARANTINED", "CLOSED"}
     assert not outcome.returned or ended or play.host.owed()
+    quick = outcome.seconds < play.host.settings.shutdown_s
+    assert quick or play.fault is not Fault.PLAIN or not play.is_honest, "nobody hung, and the deadline was waited for"
 
 
 OPERATIONS = (

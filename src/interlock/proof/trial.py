@@ -85,6 +85,11 @@ class Trial:
         self._course.names[scope] = name
         return scope
 
+    @property
+    def injected(self) -> tuple[str, ...]:
+        """What was injected so far, by target: for a check that holds only while clocks are honest."""
+        return tuple(landing.injection.family for landing in self._course.landings)
+
     def reveal(self, state: Callable[[], Hashable]) -> None:
         """Say what the scenario's state is, apart from where its tasks wait; the sweep asks before each step.
 
