@@ -14,6 +14,7 @@ from interlock.observe.record import sealed
 from interlock.proof.replay import Replay
 from interlock.proof.replay_finding import Finding, Place
 from interlock.proof.replay_target import Target, Version
+from interlock.session import books
 from tests.proof.replay_story import recorded
 
 Record = dict[str, Any]
@@ -290,3 +291,13 @@ def test_a_value_that_cannot_be_one_is_a_finding(lines: list[bytes]) -> None:
     ]
     for edit in edits:
         assert first(edited(lines, 0, edit)).place.line == 1
+
+
+def test_a_fault_in_the_code_is_found_by_what_was_recorded_before(
+    lines: list[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A replay judges the code with the trace as much as the trace with the code: here a proof is forgotten."""
+    monkeypatch.setattr(books, "prove", lambda credential: credential)
+    found = first(lines)
+    assert (found.kind, found.name) == ("parts", "Acknowledged")
+    assert (found.difference and found.difference.field) == "proved"

@@ -10,7 +10,7 @@ from interlock.proof.replay_chart import LANES, Arrow, Chart
 
 LEFT: Final = 120
 COLUMN: Final = 190
-ROW: Final = 22
+ROW: Final = 30
 TOP: Final = 56
 NOTE: Final = 118
 """Letters of a note that fit."""
@@ -64,7 +64,7 @@ def _arrow(arrow: Arrow, y: int, began: float) -> Iterator[str]:
         start += 60
     yield f'<line class="arrow" x1="{start}" y1="{y + 2}" x2="{end}" y2="{y + 2}"/>'
     yield _text("what", (start + end) // 2, y - 1, arrow.label, arrow.label)
-    yield _text("state", end + 6, y + 12, arrow.result, arrow.result)
+    yield _text("state", end + 6, y + 14, arrow.result, arrow.result)
 
 
 def _text(kind: str, x: int, y: int, shown: str, whole: str) -> str:
