@@ -88,7 +88,7 @@ def test_the_pool_is_allocated_once_and_a_full_one_refuses() -> None:
 
 
 def test_what_open_raises_leaves_no_slot(stage: TorchStage) -> None:
-    with pytest.raises(WorldError, match="RuntimeError: open was told to raise"):
+    with pytest.raises(RuntimeError, match="open was told to raise"):
         opened(stage, "a", fault="open")
     assert stage.held()["slots"] == 0
 

@@ -27,6 +27,8 @@ try:
 except ImportError as error:
     raise ImportError(f"{error.name} is not there: install interlock[hf]", name=error.name) from error
 
+transformers.utils.logging.disable_progress_bar()
+
 WHOLE = "full_attention"
 
 

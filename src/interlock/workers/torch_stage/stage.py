@@ -62,11 +62,11 @@ class TorchStage:
         if self._broken:
             raise WorldError(self._broken)
         self._pool.lend(request.request_id)
-        row = attempt(lambda: self._model.open(request))
-        if isinstance(row, Fault):
+        try:
+            self._rows[request.request_id] = self._model.open(request)
+        except BaseException:
             self._pool.take_back(request.request_id)
-            raise WorldError(row.reason)
-        self._rows[request.request_id] = row
+            raise
 
     def append(self, request_id: str, payload: bytes, now: float) -> None:
         """Hand input to the request's row."""
