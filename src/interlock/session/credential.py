@@ -10,7 +10,9 @@ client knows only what it presented. The whole rule:
 * proof: presented := none.
 
 Proof is what nobody can send without having read ``session.resumed``: an ack above the journal's head at the moment
-of the claim, a message that carries this claim's generation, or the new token. Only digests come here.
+of the claim, a message that carries this claim's generation, or the new token. Whoever is refused for a gap is told
+the head, on another connection, and might acknowledge that: from then on it takes an ack above it. Only digests come
+here.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from typing import NamedTuple
 
 
 class Credential(NamedTuple):
-    """Digests (SHA-256, 32 bytes) and the journal's head at the last claim."""
+    """Digests (SHA-256, 32 bytes), and the journal's head at the last claim, or when a refusal told it since."""
 
     current: bytes = b""
     presented: bytes | None = None

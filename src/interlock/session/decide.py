@@ -46,8 +46,8 @@ def new_value(session_id: str, settings: Settings, idle_s: float | None = None) 
     return Value(session_id, settings, cells)
 
 
-def decide(value: Value, event: Message) -> Decision:
-    """Return what ``event`` does to ``value``. Pure.
+def decide(value: Value, event: Message, composition: Composition = COMPOSITION) -> Decision:
+    """Return what ``event`` does to ``value``. Pure. ``composition`` is another version of the machines, to compare.
 
     Raises :class:`interlock.errors.ClientError` when the client may not have what it asks for, and
     :class:`interlock.errors.Defect` when a machine met an event that its state does not list.
@@ -61,7 +61,7 @@ def decide(value: Value, event: Message) -> Decision:
         "max_responses": settings.max_responses,
         "max_steps": settings.max_steps,
     }
-    run = COMPOSITION.run(value.cells, event, partial(fill, value), limits)
+    run = composition.run(value.cells, event, partial(fill, value), limits)
     stale = value.stale + sum(taken.row is None for taken in run.taken)
     after = _cleared(_counted(value._replace(cells=run.cells, stale=stale), run.taken), run.taken)
     effects: list[Message] = []
@@ -87,7 +87,7 @@ def _fold(value: Value, effect: Message) -> tuple[Value, Message]:
         case m.DropTransport() | m.FinishTransport():
             return _closing(value, effect.generation), effect
         case m.RefuseResume():
-            return value._replace(refused=value.refused + 1), effect
+            return _refused(value, effect), effect
         case _:
             return value, effect
 
@@ -106,6 +106,14 @@ def _append(value: Value, effect: m.AppendEvent) -> tuple[Value, Message]:
 
 def _closing(value: Value, generation: int) -> Value:
     return value._replace(closing=(*value.closing, generation))
+
+
+def _refused(value: Value, effect: m.RefuseResume) -> Value:
+    """Count a refusal. One that tells the head makes an ack of it no proof of a claim that is not proved yet."""
+    credential = value.credential
+    if effect.code == "journal_gap" and credential.presented is not None:
+        credential = credential._replace(claim_head=max(credential.claim_head, effect.head))
+    return value._replace(refused=value.refused + 1, credential=credential)
 
 
 def _cleared(value: Value, taken: tuple[Taken, ...]) -> Value:
