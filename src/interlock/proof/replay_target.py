@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, field
-from functools import cached_property
-from types import FunctionType
-from typing import Any, TypeAlias, cast
+from functools import cached_property, partial
+from typing import Any, TypeAlias
 
 from interlock.machine import Composition, Message
 from interlock.observe.record import Scribe
@@ -30,9 +29,8 @@ class Target:
 
     @cached_property
     def decide(self) -> Decide:
-        """Return ``decide`` over these machines: the same code, with one of its globals changed."""
-        code, names = decide.__code__, {**decide.__globals__, "COMPOSITION": self.composition}
-        return decide if self.composition is COMPOSITION else cast(Decide, FunctionType(code, names))
+        """Return ``decide`` over these machines."""
+        return partial(decide, composition=self.composition)
 
     @cached_property
     def scribe(self) -> Scribe:

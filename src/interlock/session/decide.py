@@ -46,7 +46,7 @@ def new_value(session_id: str, settings: Settings, idle_s: float | None = None) 
     return Value(session_id, settings, cells)
 
 
-def decide(value: Value, event: Message, composition: Composition = COMPOSITION) -> Decision:
+def decide(value: Value, event: Message, composition: Composition | None = None) -> Decision:
     """Return what ``event`` does to ``value``. Pure. ``composition`` is another version of the machines, to compare.
 
     Raises :class:`interlock.errors.ClientError` when the client may not have what it asks for, and
@@ -61,7 +61,7 @@ def decide(value: Value, event: Message, composition: Composition = COMPOSITION)
         "max_responses": settings.max_responses,
         "max_steps": settings.max_steps,
     }
-    run = composition.run(value.cells, event, partial(fill, value), limits)
+    run = (composition or COMPOSITION).run(value.cells, event, partial(fill, value), limits)
     stale = value.stale + sum(taken.row is None for taken in run.taken)
     after = _cleared(_counted(value._replace(cells=run.cells, stale=stale), run.taken), run.taken)
     effects: list[Message] = []
