@@ -13,7 +13,8 @@ from interlock.errors import WorldError
 from interlock.proof import errands, sweep_cli
 from interlock.proof.plan import BadPlan
 from interlock.proof.sweep import Progress
-from interlock.proof.sweep_cli import _full_depth
+from interlock.proof.sweep_cli import _in_full
+from interlock.proof.verdict import Limits
 
 POOL = str(Path(__file__).parents[2] / "examples" / "sweep_a_pool.py")
 
@@ -129,7 +130,9 @@ def test_without_a_target_our_own_scenarios_are_swept(capsys: pytest.CaptureFixt
 def test_in_full_a_plain_operation_is_swept_in_pairs(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["--full", "--scenario", "ack"]) == 0
     assert capsys.readouterr().out.startswith("PASS  ack  (depth 2, seed 0)\n")
-    assert (_full_depth("takeover"), _full_depth("takeover_dies")) == (3, 2)
+    depths = [_in_full(name, 0, Limits()).depth for name in ("takeover", "takeover_dies", "race_death_close")]
+    assert depths == [3, 2, 1]
+    assert _in_full("race_death_close", 0, Limits()).limits.preemptions == 2
 
 
 @pytest.mark.parametrize("words", [["--full", "--depth", "1"], ["--full", POOL]])

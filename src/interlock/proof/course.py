@@ -19,6 +19,7 @@ from interlock.proof import trio_internals
 from interlock.proof.likeness import Cut, cut
 from interlock.proof.places import Place, calling, waiting
 from interlock.proof.plan import ENTRY, FAULTS, OP, TIMER, Injection, Phase, Plan, injection
+from interlock.proof.schedule import Schedule, preemptions
 from interlock.proof.verdict import Landing, Limits, called
 
 IDLE_PASSES = 20
@@ -62,6 +63,7 @@ class Course:
         self.stopped, self.drained_at, self.is_unknown = "", 0, False
         self.left: list[str] = []
         self.ended: trio.lowlevel.Task | None = None
+        self.schedule = Schedule(self) if limits.preemptions or preemptions(plan) else None
         self._expect(plan[0] if plan else None)
 
     # ------------------------------------------------------------------------------------------------- the window
@@ -82,7 +84,7 @@ class Course:
         """Take the one chance to cancel the operation before its first line."""
         if self.due == ENTRY:
             self.op.cancel()
-            self._landed(Landing(ENTRY, "", calling()))
+            self.landed(Landing(ENTRY, "", calling()))
         elif self._is_recording:
             self.sites.append(ENTRY)
 
@@ -154,6 +156,8 @@ class Course:
             if task is self.ended:
                 del self.ours[task]
         self.ended = None
+        if self.schedule is not None:
+            self.schedule.look()
 
     def call(self, label: str) -> Phase | None:
         """Count the await of a port's method, and say how it is to fail, if it is."""
@@ -163,7 +167,7 @@ class Course:
         due = self.due
         if due is not None and due.index == number and due.target == label:
             self.hung = self.hung or due.phase is Phase.HANG
-            self._landed(Landing(due, trio.lowlevel.current_task().name, calling()))
+            self.landed(Landing(due, trio.lowlevel.current_task().name, calling()))
             return due.phase
         return None
 
@@ -195,7 +199,7 @@ class Course:
         targets = self._targets(due.phase, task)
         for place, (name, scope, beside) in enumerate(targets):
             if name == due.target:
-                self._landed(Landing(due, task.name, waiting(task), beside, self._others(scope, task)))
+                self.landed(Landing(due, task.name, waiting(task), beside, self._others(scope, task)))
                 if self.trace is not None:
                     self.cuts.append(cut(scope, self.ours))
                 scope.cancel()
@@ -213,7 +217,8 @@ class Course:
         inside = [task for task in self.ours if task is not stepping and scope in trio_internals.scopes(task)]
         return tuple((task.name, waiting(task)) for task in inside)
 
-    def _landed(self, landing: Landing) -> None:
+    def landed(self, landing: Landing) -> None:
+        """Note that an injection has come, and wait for the next."""
         self.landings.append(landing)
         self.landed_at = self.index, landing.injection.phase is not Phase.LATE
         fired = len(self.landings)
@@ -249,9 +254,10 @@ class Course:
         """What this case has in common with every other that came to the same; None, if that is not known."""
         if self.trace is None or self.reveal is None or self.stopped:
             return None
-        other = [str(each.injection) for each in self.landings if each.injection.phase not in (Phase.EARLY, Phase.LATE)]
+        told = (Phase.EARLY, Phase.LATE, Phase.FIRST)  # the first two by their scopes, the last by the trace
+        other = [str(each.injection) for each in self.landings if each.injection.phase not in told]
         cuts = frozenset(each.identity for each in self.cuts)
-        return tuple(self.trace), tuple(self.raised_at), cuts, frozenset(other)
+        return tuple(self.trace), tuple(self.raised_at), cuts, frozenset(other), preemptions(self.plan)
 
     # ---------------------------------------------------------------------------------------------------- the end
 

@@ -12,6 +12,7 @@ phase      number                                                              t
 ``lose``   ... happens, and then fails: the answer is lost                     ``port.method``
 ``hang``   ... never returns                                                   ``port.method``
 ``cancel`` ... cancels the operation, from within the step                     ``port.method``
+``first``  the step that a pass of the loop begins with: a task goes first     ``task3``, the fourth that began
 ========== =================================================================== ======================================
 
 A scope is ``op``, a name that the scenario exposed, or ``timer1``, ``timer2``...: the scopes with a deadline that
@@ -30,6 +31,7 @@ from interlock.errors import WorldError
 
 OP = "op"
 TIMER = "timer"
+SCHEDULE = "schedule"
 
 
 class BadPlan(WorldError):
@@ -46,6 +48,7 @@ class Phase(enum.StrEnum):
     LOSE = "lose"
     HANG = "hang"
     CANCEL = "cancel"
+    FIRST = "first"
 
     @property
     def is_of_a_port(self) -> bool:
@@ -70,6 +73,8 @@ class Injection:
     @property
     def family(self) -> str:
         """The target's name in the report: all timers are counted together."""
+        if self.phase is Phase.FIRST:
+            return SCHEDULE
         return TIMER if is_timer_name(self.target) else self.target
 
 

@@ -29,6 +29,7 @@ from interlock.transport.memory import MemoryTransport
 from interlock.workers.echo import EARS, MIND, VOICE, EchoPipeline
 from interlock.workers.scripted import Script, ScriptedFleet
 
+GRACE_S = 10.0
 LOUD = b"\x01\x00" * 160
 FOREIGN = (ClientError, ClaimLost, TransportClosed)
 """What an operation may raise when the world does what the world does."""
@@ -187,7 +188,7 @@ async def playing(trial: Trial, fault: Fault, *, whole: bool, prepare_steps: int
     """Run a play; when it is over nothing may be held by anybody, and every transport was closed once."""
     fleet, witness = scripted(fault, whole=whole), Witness()
     pipeline = trial.port(CutPipeline(prepare_steps), "pipeline", error=lambda: WorldError("the pipeline has failed"))
-    settings = Settings(write_bytes=2048, grace_s=10.0, cleanup_s=2.0, shutdown_s=8.0, abort_s=1.0)
+    settings = Settings(write_bytes=2048, grace_s=GRACE_S, cleanup_s=2.0, shutdown_s=8.0, abort_s=1.0)
     host = Host(pipeline, fleet, settings, witness)
     async with trio.open_nursery() as nursery:
         await nursery.start(_hosted, trial, host)

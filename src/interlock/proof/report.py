@@ -35,7 +35,7 @@ class Tally:
             self.beside += 1
         elif phase is Phase.LATE:
             self.late += 1
-        elif phase is Phase.EARLY:
+        elif phase in (Phase.EARLY, Phase.FIRST):
             self.early += 1
 
     def row(self) -> list[int]:
@@ -85,7 +85,7 @@ class Report:
         self.steps += case.steps
         for landing in case.landings:
             self.scopes[landing.injection.family].count(landing)
-            if landing.place.line and landing.injection != ENTRY:
+            if landing.place.line and landing.injection != ENTRY and landing.injection.phase is not Phase.FIRST:
                 self.awaits[str(landing.place)].count(landing)
         if case.verdict is Verdict.FAIL and len(self.failures) < self.limits.kept:
             self.failures.append(case)
@@ -104,9 +104,10 @@ class Report:
     def _head(self) -> list[str]:
         counts = ", ".join(f"{self.counts[verdict]} {verdict}" for verdict in Verdict)
         lengths = ", ".join(f"{self.lengths[n]} of {n}" for n in sorted(self.lengths) if n)
+        more = f", up to {self.limits.preemptions} preemptions" if self.limits.preemptions else ""
         spared = f"; {self.merged} more would come to the same" if self.merged else ""
         return [
-            f"{self.verdict}  {self.scenario}  (depth {self.depth}, seed {self.seed})",
+            f"{self.verdict}  {self.scenario}  (depth {self.depth}{more}, seed {self.seed})",
             f"  baseline: {self.baseline_steps} steps; plans: {self.plans} ({lengths or 'none'} injected){spared}",
             f"  cases: {counts}; {self.steps} task steps in {self.seconds:.2f} s",
         ]

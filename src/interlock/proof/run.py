@@ -46,8 +46,8 @@ def run_all(scenario: Scenario, requests: Iterator[Request], take: Take, *, seed
     trio_internals.require()
     if trio.lowlevel.in_trio_run():
         raise Misused("a sweep runs trio itself, many times: call it from a plain function")
-    with trio_internals.deterministic():
-        while _loop(scenario, requests, take, seed, limits):
+    with trio_internals.deterministic() as draws:
+        while _loop(scenario, requests, take, seed, limits, draws):
             pass
 
 
@@ -61,7 +61,9 @@ def run_plan(
     return cases[0]
 
 
-def _loop(scenario: Scenario, requests: Iterator[Request], take: Take, seed: int, limits: Limits) -> bool:
+def _loop(
+    scenario: Scenario, requests: Iterator[Request], take: Take, seed: int, limits: Limits, draws: trio_internals.Draws
+) -> bool:
     """Run cases in one ``trio.run`` until there are no more, or one has spoilt it; return whether there may be more."""
     watch, clock = Watch(), trio.testing.MockClock(autojump_threshold=0)
 
@@ -69,8 +71,10 @@ def _loop(scenario: Scenario, requests: Iterator[Request], take: Take, seed: int
         for request in requests:
             trio_internals.restart(clock, seed)
             course = Course(request.plan, limits, record=request.record, trace=request.trace)
+            draws.order = course.schedule.order if course.schedule is not None else None
             course.budget = limits.steps if request.steps is None else min(limits.steps, request.steps)
             case = await _case(scenario, course, watch)
+            draws.order = None
             take(case, course.trace)
             if case.spoilt or not limits.shared:
                 return True

@@ -14,11 +14,13 @@ import trio
 import trio.testing
 
 from interlock.errors import ClientError
-from interlock.proof.play import FOREIGN, Fault, Play, claims, is_stalled, playing
+from interlock.proof.play import FOREIGN, GRACE_S, LOUD, Fault, Play, claims, is_stalled, playing
 from interlock.proof.scenario import Scenario
 from interlock.proof.trial import Trial
 from interlock.proof.verdict import Outcome
 from interlock.runtime.talk import Session
+from interlock.workers.echo import VOICE
+from interlock.workers.scripted import FRAME_S
 
 Act: TypeAlias = Callable[[Play], Awaitable[Any]]
 Check: TypeAlias = Callable[[Play, Outcome], Awaitable[None]]
@@ -131,6 +133,44 @@ async def resumed_twice(play: Play) -> None:
     async with trio.open_nursery() as nursery:
         nursery.start_soon(one, play.cut_transport())
         nursery.start_soon(one, play.transport())
+
+
+def both(*acts: Act) -> Act:
+    """Make an operation of several that begin at once, each of which may be refused what it asks for."""
+
+    async def one(act: Act, play: Play) -> None:
+        try:
+            await act(play)
+        except FOREIGN:
+            return
+
+    async def act(play: Play) -> None:
+        async with trio.open_nursery() as nursery:
+            for each in acts:
+                nursery.start_soon(one, each, play)
+
+    return act
+
+
+def after(seconds: float, act: Act) -> Act:
+    """Make an operation that begins when so much time has passed."""
+
+    async def later(play: Play) -> None:
+        await trio.sleep(seconds)
+        await act(play)
+
+    return later
+
+
+async def resumed_plainly(play: Play) -> Session:
+    """Resume the session on a transport that nothing happens to."""
+    return await resume_on(play, play.transport())
+
+
+async def worker_lost(play: Play) -> None:
+    """Let the answering stage's worker die."""
+    if play.fleet[VOICE].condition == "ready":
+        play.fleet.lose(VOICE)
 
 
 def said(what: Callable[[Session], None]) -> Act:
@@ -282,6 +322,26 @@ OPERATIONS = (
 )
 
 
+BARGE_IN = said(lambda s: s.barge_in())
+
+HANGING = (Fault.HANGS,)
+"""The stage goes on with what nobody wants any more."""
+
+RACES = (
+    Operation("race_resume_grace", detached, both(after(GRACE_S, resumed)), claim_is_all_or_nothing, GATE, True),
+    Operation("race_two_resumes", detached, both(resumed, resumed_plainly), claim_is_all_or_nothing, GATE, True),
+    Operation(
+        "race_barge_in_output", attached, both(after(FRAME_S, said(lambda s: s.barge_in()))), either, (Fault.HANGS,)
+    ),
+    Operation("race_close_append", attached, both(closed, said(lambda s: s.append(LOUD))), either, RESTED),
+    Operation("race_death_resume", attached, both(worker_lost, resumed), claim_is_all_or_nothing, GATE),
+    Operation("race_death_barge_in", attached, both(worker_lost, BARGE_IN), either, GATE),
+    Operation("race_death_close", attached, both(worker_lost, closed), either, GATE),
+    Operation("race_resume_close", attached, both(resumed, closed), either, GATE),
+)
+"""What may meet: swept with `--preemptions`, in every order that so many can make."""
+
+
 def _scenario(operation: Operation, fault: Fault) -> Scenario:
     async def body(trial: Trial) -> None:
         async with playing(trial, fault, whole=operation.whole) as play:
@@ -295,7 +355,7 @@ def _scenario(operation: Operation, fault: Fault) -> Scenario:
     return Scenario(name, body, depth=1, scopes=operation.scopes, leaves_tasks=True)
 
 
-SCENARIOS = {made.name: made for op in OPERATIONS for fault in op.faults for made in [_scenario(op, fault)]}
+SCENARIOS = {made.name: made for op in (*OPERATIONS, *RACES) for fault in op.faults for made in [_scenario(op, fault)]}
 """Every scenario by its name."""
 
 CANONICAL = ("takeover", "reconnect")
@@ -303,5 +363,8 @@ CANONICAL = ("takeover", "reconnect")
 
 PLAIN = tuple(operation.name for operation in OPERATIONS)
 """Each operation beside stages that do as they should: these are swept in pairs by the gate."""
+
+RACING = tuple(name for name in SCENARIOS if name.startswith("race_"))
+"""The races, which are swept with preemptions."""
 
 globals().update(SCENARIOS)

@@ -18,10 +18,11 @@ from typing import NamedTuple, TypeAlias
 
 from interlock.proof.course import Traced
 from interlock.proof.judge import Case
-from interlock.proof.plan import ENTRY, OP, TIMER, Injection, Plan
+from interlock.proof.plan import ENTRY, OP, TIMER, Injection, Phase, Plan
 from interlock.proof.report import Report, blank
 from interlock.proof.run import Request, run_all
 from interlock.proof.scenario import Body, Scenario, scenario
+from interlock.proof.schedule import preemptions
 from interlock.proof.verdict import Limits, Verdict
 
 SLACK, SLACK_FACTOR = 1_000, 50
@@ -77,6 +78,7 @@ class Sweep:
         self.suspects: list[Case] = []
         self.traces: list[list[Traced] | None] = []
         self.names: set[str] = {OP, *swept.scopes}
+        self.longest = self.depth + self.limits.preemptions
         self.done = self.known = self.steps = 0
 
     def run(self) -> Report:
@@ -95,7 +97,7 @@ class Sweep:
         if self.traces and self.traces[0] != self.traces[-1]:
             self.report.doubt(f"not reproducible: {_parting(self.traces[0] or [], self.traces[-1] or [])}")
             return
-        for length in range(1, self.depth + 1):
+        for length in range(1, self.longest + 1):
             self.known += sum(len(sites) for _, sites in self.frontier)
             yield from self._longer(length)
             self.frontier, self.grown, self.alike = self.grown, [], {}
@@ -106,7 +108,7 @@ class Sweep:
                 if self.done >= self.limits.plans:
                     self.report.doubt(f"incomplete: stopped after {self.limits.plans} plans, the limit")
                     return
-                grows = length < self.depth
+                grows = length < self.longest
                 yield Request((*plan, site), grows, trace=grows and self.limits.merge, steps=self.steps)
                 while self.suspects:
                     yield Request(self.suspects[-1].plan, trace=True, steps=self.steps)
@@ -151,11 +153,12 @@ class Sweep:
         self.names.update(case.names)
         for site in case.sites if case.plan else ():
             self.report.scopes[site.family].sites += site.family not in (OP, TIMER) and not self._seen(site)
-        if case.verdict is Verdict.PASS and len(case.plan) < self.depth and case.sites:
+        if case.verdict is Verdict.PASS and len(case.plan) < self.longest and case.sites:
             self._grow(case)
 
     def _grow(self, case: Case) -> None:
         """Extend a case later, unless another came to the same: then whichever has more of its course to go."""
+        case.sites = [site for site in case.sites if self._fits(case.plan, site)]
         if not case.plan:
             self.frontier.append((case.plan, case.sites))
             return
@@ -171,6 +174,10 @@ class Sweep:
             self.grown.append((case.plan, case.sites))
         if likeness is not None:
             self.alike[likeness] = case.landed_at, place
+
+    def _fits(self, plan: Plan, site: Injection) -> bool:
+        """Tell whether a plan may have one more of this kind; which preemptions may be is noted by the course."""
+        return site.phase is Phase.FIRST or len(plan) - preemptions(plan) < self.depth
 
     def _seen(self, site: Injection) -> bool:
         return self.report.scopes[site.family].sites > 0

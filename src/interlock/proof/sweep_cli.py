@@ -43,6 +43,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seed", type=int, default=0, metavar="N", help="the order in which trio runs tasks (default: 0)"
     )
+    parser.add_argument(
+        "--preemptions", type=_natural, metavar="N", help="and in each order that so many preemptions make (default: 0)"
+    )
     parser.add_argument("--plans", type=_natural, metavar="N", help=f"at most so many (default: {Limits().plans})")
     parser.add_argument("--full", action="store_true", help="our own scenarios in pairs, the canonical ones in threes")
     parser.add_argument("--every", action="store_true", help="run also what comes to the same as what was run")
@@ -75,22 +78,24 @@ def _chosen(args: argparse.Namespace) -> dict[str, tuple[str, Scenario]]:
 
 
 def _swept(args: argparse.Namespace) -> list[Report]:
-    if args.full and (args.targets or args.depth is not None):
+    if args.full and (args.targets or args.depth is not None or args.preemptions is not None):
         raise Unusable("--full says itself what is swept, and how deep")
     limits = Limits() if args.plans is None else Limits(plans=args.plans)
-    limits = dataclasses.replace(limits, merge=not args.every)
+    limits = dataclasses.replace(limits, merge=not args.every, preemptions=args.preemptions or 0)
     due = [
-        Errand(target, name, _full_depth(name) if args.full else args.depth, args.seed, limits)
+        _in_full(name, args.seed, limits) if args.full else Errand(target, name, args.depth, args.seed, limits)
         for name, (target, _) in _chosen(args).items()
     ]
     return list(errands.run(due, args.jobs or os.cpu_count() or 1))
 
 
-def _full_depth(name: str) -> int:
-    """Return how deep a scenario of ours is swept in full."""
-    from interlock.proof.scenarios import CANONICAL
+def _in_full(name: str, seed: int, limits: Limits) -> Errand:
+    """Return how a scenario of ours is swept in full: in pairs, in threes, or in every order that matters."""
+    from interlock.proof.scenarios import CANONICAL, RACING
 
-    return 3 if name in CANONICAL else 2
+    if name in RACING:
+        return Errand(OURS, name, 1, seed, dataclasses.replace(limits, preemptions=2))
+    return Errand(OURS, name, 3 if name in CANONICAL else 2, seed, limits)
 
 
 def _replayed(args: argparse.Namespace) -> list[Report]:

@@ -8,9 +8,9 @@ renamed, and ``tests/proof/test_trio_internals.py`` shows for each what it is ne
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, MutableSequence
 from contextlib import contextmanager
-from typing import Any, Never
+from typing import Any, Never, TypeAlias, cast
 
 import outcome
 import trio
@@ -59,17 +59,32 @@ def _fields(kind: Any) -> set[str]:
 # ---------------------------------------------------------------------------------------------------------- the loop
 
 
+Order: TypeAlias = Callable[[list[trio.lowlevel.Task]], None]
+
+
+class Draws(random.Random):
+    """Shuffles as trio's own would, and then lets ``order`` have its way with a batch, whose last task runs first."""
+
+    order: Order | None = None
+
+    def shuffle(self, x: MutableSequence[Any]) -> None:
+        """Order one batch."""
+        super().shuffle(x)
+        if self.order is not None:
+            self.order(cast("list[trio.lowlevel.Task]", x))
+
+
 @contextmanager
-def deterministic() -> Iterator[None]:
+def deterministic() -> Iterator[Draws]:
     """Let trio sort each batch of runnable tasks by age before it shuffles them; put everything back afterwards."""
-    draws: random.Random = getattr(_run, DRAWS)
-    flag, drawn = getattr(_run, FLAG), draws.getstate()
+    flag, drawn, draws = getattr(_run, FLAG), getattr(_run, DRAWS), Draws()
     setattr(_run, FLAG, True)
+    setattr(_run, DRAWS, draws)
     try:
-        yield
+        yield draws
     finally:
         setattr(_run, FLAG, flag)
-        draws.setstate(drawn)
+        setattr(_run, DRAWS, drawn)
 
 
 def restart(clock: trio.testing.MockClock, seed: int) -> None:

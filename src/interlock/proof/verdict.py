@@ -36,6 +36,7 @@ class Limits:
 
     ``steps`` is what one case may take at most before it counts as a livelock, ``drain`` what it may then take to be
     broken off. ``plans`` bounds the sweep: with more to run it is UNRESOLVED. ``kept`` failures are told in full.
+    ``preemptions``: how many of these a plan may have beside its cancels and faults (:mod:`interlock.proof.schedule`).
     ``merge``: of cases that came to the same (:mod:`interlock.proof.likeness`) only one is extended.
     ``beside`` also cancels a scope while a task outside of it steps. ``shared`` runs many cases in one ``trio.run``,
     each from time 0 in a task of its own, which is faster: ``RunVar`` values are all that they could see of each other.
@@ -45,6 +46,7 @@ class Limits:
     drain: int = 500
     plans: int = 200_000
     kept: int = 20
+    preemptions: int = 0
     merge: bool = True
     beside: bool = True
     shared: bool = True
@@ -101,6 +103,8 @@ class Landing:
             return "the operation was cancelled before it was entered"
         if what.phase.is_of_a_port:
             return f"await {what.index} of {what.target} was made to {what.phase}, called at {at}"
+        if what.phase is Phase.FIRST:
+            return f"{task} went first, from {at}"
         woken = what.phase is Phase.LATE
         if self.beside:
             return f"{what.target} was cancelled {'before' if woken else 'after'} a step of {task}, at {at}"
