@@ -56,6 +56,7 @@ async def test_a_client_that_acks_the_future_is_refused_each_time_and_proves_not
     async with door() as opened:
         bystander, _, _ = await opened.open()
         wire, session_id, token = await opened.open()
+        await alive(wire)
         before = opened.host.drivers[session_id].value
         for position in (1, 2**53):
             await wire.say("session.event_ack", server_event_seq=position, attachment_generation=1, event_id="e")

@@ -51,7 +51,7 @@ async def test_sc_03_whoever_ends_last_there_is_one_terminal(second: str) -> Non
             "stage fails": lambda: scene.fleet[VOICE].fail(voice),
             "worker lost": lambda: scene.fleet.lose(VOICE),
             "worker gone": lambda: scene.fleet.gone(VOICE),
-            "lease": lambda: scene.driver(session).dispatch(m.LeaseExpired("idle_ttl_expired")),
+            "lease": lambda: scene.driver(session).dispatch(m.IdleDue(300.0)),
             "shutdown": scene.host.stop,
             "close": session.close,
         }

@@ -123,7 +123,7 @@ def _consumed(driver: Driver, reply: Consumed) -> None:
 
 def _release_turn(driver: Driver, output: Output) -> None:
     held = driver.inputs.get(output.request_id)
-    if held is not None and held.turns > held.told and output.reason == "commit":
+    if held is not None and held.turns and output.reason == "commit":
         held.turns -= 1
         driver.dispatch(TurnReleased())
 
