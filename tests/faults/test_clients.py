@@ -150,6 +150,20 @@ async def test_turns_that_a_clear_takes_along_are_told_to_the_client() -> None:
         await wire.say("input_audio_buffer.clear")
         assert [await code_of(wire) for _ in range(2)] == ["commit_aborted"] * 2
         await alive(wire)
+        assert [event["type"] for event in wire.events].count("input_audio_buffer.cleared") == 1
+
+
+async def test_a_clear_of_the_output_is_answered_when_there_was_something_and_refused_when_not() -> None:
+    async with door() as opened:
+        wire, _, _ = await opened.open()
+        await wire.say("output_audio_buffer.clear")
+        assert await code_of(wire) == "response_not_active"
+        await speak(wire)
+        done = await wire.until("response.done")
+        await wire.say("output_audio_buffer.clear", response_id=done["response_id"])
+        assert (await wire.until("output_audio_buffer.cleared"))["response_id"] == done["response_id"]
+        await wire.say("playback.ack", played_ms=100, response_id=done["response_id"])
+        assert await code_of(wire) == "playback_ack_too_late"
 
 
 async def test_an_idle_time_has_an_upper_bound_and_an_update_reaches_the_lease() -> None:

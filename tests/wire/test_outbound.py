@@ -96,6 +96,8 @@ def test_what_belongs_to_one_transport_has_no_sequence_number() -> None:
         outbound.heartbeat_ack("s", 5),
         outbound.error("bad_event", "no", "e1", "audio"),
         outbound.resync_required("s", "journal_gap", 7, 9),
+        outbound.input_cleared(8),
+        outbound.output_cleared("r", 9),
     ]
     events = [read(frame) for frame in frames]
     assert [event for event in events if "server_event_seq" in event] == []

@@ -21,12 +21,16 @@ def command(session: Session, message: wire.ClientMessage) -> None:
             session.playback_ack(_response_of(message), message.played_ms)
         case wire.BargeIn():
             session.barge_in()
-        case wire.ResponseCancel() | wire.OutputClear():
+        case wire.ResponseCancel():
             session.cancel_response(message.response_id or "")
+        case wire.OutputClear(response_id=response_id):
+            session.cancel_response(response_id or "")
+            session.notify(lambda n: outbound.output_cleared(response_id or "", n))
         case wire.AudioCommit():
             session.commit()
         case wire.AudioClear():
             session.clear_input()
+            session.notify(outbound.input_cleared)
         case wire.ResponseCreate():
             session.create_response()
         case wire.Heartbeat():

@@ -44,6 +44,16 @@ def heartbeat_ack(session_id: str, n: int | str) -> bytes:
     return _event("session.heartbeat_ack", n, session_id=session_id)
 
 
+def input_cleared(n: int | str) -> bytes:
+    """Encode that the input audio which was not heard is forgotten."""
+    return _event("input_audio_buffer.cleared", n)
+
+
+def output_cleared(response_id: str, n: int | str) -> bytes:
+    """Encode that nothing more of this response is to be played; no id is whichever was being played."""
+    return _event("output_audio_buffer.cleared", n, **({"response_id": response_id} if response_id else {}))
+
+
 def error(
     code: str,
     message: str,
