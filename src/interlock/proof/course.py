@@ -85,7 +85,7 @@ class Course:
         if self.due == ENTRY:
             self.op.cancel()
             self.landed(Landing(ENTRY, "", calling()))
-        elif self._is_recording:
+        elif self.is_noting:
             self.sites.append(ENTRY)
 
     def adopt(self, task: trio.lowlevel.Task) -> None:
@@ -118,7 +118,7 @@ class Course:
                 self._delivered(task)
             if self.trace is not None:
                 self._traced(task, self.trace)
-            if self.due_at == self.index or self.due is None:
+            if self.due_at == self.index or self.is_noting:
                 self._instant(Phase.LATE, task)
             self.is_first_of_batch = False
 
@@ -151,7 +151,7 @@ class Course:
         if task in self.ours:
             if self.arriving is not None:
                 self._settled(*self.arriving)
-            if self.open and (self.due_at == self.index or self.due is None) and not self.stopped:
+            if self.open and (self.due_at == self.index or self.is_noting) and not self.stopped:
                 self._instant(Phase.EARLY, task)
             if task is self.ended:
                 del self.ours[task]
@@ -173,19 +173,13 @@ class Course:
 
     def may_fail(self, label: str, phases: tuple[Phase, ...]) -> None:
         """Note how the await that was just counted could have failed."""
-        if self.open and self._is_recording:
+        if self.open and self.is_noting:
             live = trio_internals.is_live(self.op)
             possible = [phase for phase in FAULTS if phase in phases and (live or phase is not Phase.CANCEL)]
             self.sites += [injection(phase, self.calls[label], label) for phase in possible]
 
-    @property
-    def _is_recording(self) -> bool:
-        return self.record and self.due is None
-
     def _instant(self, phase: Phase, task: trio.lowlevel.Task) -> None:
         due = self.due
-        if due is None and not self.record:
-            return
         if due is None:
             self.sites += [injection(phase, self.index, name) for name, _, _ in self._targets(phase, task)]
         elif due.index == self.index and due.phase is phase:
@@ -205,7 +199,7 @@ class Course:
                 scope.cancel()
                 if self.due is not None:
                     self._instant(due.phase, task)
-                elif self.record:
+                elif self.is_noting:
                     later = [name for name, also, _ in targets[place + 1 :] if trio_internals.is_live(also)]
                     self.sites += [injection(due.phase, self.index, name) for name in later]
                 return
@@ -227,6 +221,7 @@ class Course:
     def _expect(self, due: Injection | None) -> None:
         self.due = due
         self.due_at = due.index if due is not None else -1
+        self.is_noting = self.record and due is None
 
     def _targets(self, phase: Phase, task: trio.lowlevel.Task) -> list[Target]:
         found: list[Target] = []
