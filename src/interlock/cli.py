@@ -40,6 +40,7 @@ class Command(NamedTuple):
 COMMANDS: dict[str, Command] = {
     "draw": Command("interlock.draw.command", "draw machine files, and how machines talk to each other"),
     "diff": Command("interlock.draw.diff_command", "tell what changed between two versions of machines"),
+    "explore": Command("interlock.proof.explore_cli", "visit every state that can be reached, and say what holds"),
     "sweep": Command("interlock.proof.sweep_cli", "run scenarios, cancelled at every step"),
     "replay": Command("interlock.proof.replay_cli", "hold recorded traces against the tables, or another version"),
     "serve": Command("interlock.serve", "serve spoken sessions on one port"),

@@ -66,8 +66,15 @@ class Outcome(NamedTuple):
 class Model(Protocol):
     """A finite world. Everything is pure: the same state has the same moves, in the same order."""
 
-    name: str
-    properties: Sequence[Property]
+    @property
+    def name(self) -> str:
+        """What it is called in reports."""
+        ...
+
+    @property
+    def properties(self) -> Sequence[Property]:
+        """What is asked."""
+        ...
 
     @property
     def bounds(self) -> Mapping[str, object]:
@@ -77,6 +84,10 @@ class Model(Protocol):
     @property
     def fairness(self) -> Mapping[str, str]:
         """Each fair action, and the assumption in words."""
+        ...
+
+    def is_strong(self, action: str) -> bool:
+        """Say whether an action that is possible again and again happens; else one that stays possible does."""
         ...
 
     @property

@@ -53,7 +53,10 @@ class Graph:
     targets: array[int] = field(default_factory=lambda: array("L"))
     actions: array[int] = field(default_factory=lambda: array("H"))
     """Beside each target: the number of its fair action, 0 for none."""
+    quiet: array[int] = field(default_factory=lambda: array("B"))
+    """Beside each target: 1 if the move is one that is made while nobody asks for anything."""
     names: list[str] = field(default_factory=lambda: [""])
+    """The fair actions, by number."""
     rows: Counter[tuple[str, Row]] = field(default_factory=Counter)
     violations: dict[str, Violation] = field(default_factory=dict)
     seconds: float = 0.0
@@ -83,10 +86,11 @@ class Graph:
             labels.append(label)
         return tuple(reversed(labels))
 
-    def successors(self, number: int) -> Iterator[tuple[int, int]]:
+    def successors(self, number: int, *, quiet: bool = False) -> Iterator[tuple[int, int]]:
         """Yield the steps out of a state: where to, and by which fair action."""
         for at in range(self.starts[number], self.starts[number + 1]):
-            yield self.targets[at], self.actions[at]
+            if not quiet or self.quiet[at]:
+                yield self.targets[at], self.actions[at]
 
 
 def search(
@@ -135,6 +139,7 @@ class _Search:
             target = self._number(outcome.state, number, move.label, graph.depths[number] + 1)
             graph.targets.append(target)
             graph.actions.append(self._action(move))
+            graph.quiet.append(self.model.is_system(move))
 
     def _number(self, state: State, parent: int, label: str, depth: int) -> int:
         graph = self.graph

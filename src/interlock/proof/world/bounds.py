@@ -43,6 +43,11 @@ class Bounds(NamedTuple):
         return {name: list(value) if isinstance(value, tuple) else value for name, value in said.items()}
 
     @property
+    def all_stages(self) -> tuple[str, ...]:
+        """Every stage that there is: those that answer, and the one that listens."""
+        return (*self.stages, *(("ears",) if self.listens else ()))
+
+    @property
     def settings(self) -> Settings:
         """The session's settings that go with them."""
         return Settings(
@@ -59,7 +64,16 @@ STILL = frozenset({"Dialled", "TokenShared", "HungUp", "LinkBroke", "CallerCance
 """What does not happen where only stages are looked at: the client is attached and stays."""
 
 SOUND = frozenset(
-    {"WorkFailed", "WorkForgotten", "AbortBotched", "Disowned", "WatchCancelled", "OutputMade", "Vanished", "OrderRefused"}
+    {
+        "WorkFailed",
+        "WorkForgotten",
+        "AbortBotched",
+        "Disowned",
+        "WatchCancelled",
+        "OutputMade",
+        "Vanished",
+        "OrderRefused",
+    }
 )
 """What does not happen where stages are only slow."""
 

@@ -233,7 +233,7 @@ def _world_cells(
 
 
 def _caller(world: World, data: Any, generations: Rank, place: Callable[[int], int]) -> Any:
-    """Name the call by its claim. For whom it was made matters until the claim is judged, which only an open waits for."""
+    """Name the call by its claim. Who made it matters until the claim is judged: of all calls, only an open waits."""
     number = generations.get(data.claim, generations[world.value.generation] + 1)
     if _is_opening(world):
         return data._replace(claim=number, position=place(data.position))

@@ -13,6 +13,7 @@ from interlock.machine import Cell, Message, Table
 from interlock.proof.explore.machines import Loaded
 from interlock.proof.explore.model import Move
 from interlock.proof.world.bounds import Bounds
+from interlock.proof.world.fairness import FAIRNESS
 from interlock.proof.world.place import LIVE, World
 from interlock.session import books
 from interlock.session import decide as core
@@ -156,31 +157,19 @@ def timers(value: Value) -> Iterator[Message]:
 def fair_of(world: World, event: Any) -> str:
     """Return the fair action that an event is; what the adversary may leave undone for ever is none."""
     kind = type(event).__name__
-    if kind == "Disowned":
-        return f"Disowned {event.request_id}" if event.how == "unknown" else ""
-    if kind == "Died":
-        process = world.cells["process", event.stage]
-        return f"Died {event.stage}" if process.state == "SILENT" else ""
-    if isinstance(event, m.IdleDue):
-        return "IdleDue" if event.idle_for_s else ""
-    if kind in FAIR_TIMERS:
-        return f"{kind} {getattr(event, 'request_id', '')}".strip()
-    if kind in FAIR:
-        return f"{kind} {_instance(event)}".strip()
-    return ""
+    if kind not in FAIRNESS:
+        return ""
+    if kind == "Disowned" and event.how != "unknown":
+        return ""
+    if kind == "Died" and world.cells["process", event.stage].state != "SILENT":
+        return ""
+    if kind in WRITES:
+        return kind if world.cells["link", event.generation].state != "RETIRED" else ""
+    return f"{kind} {_instance(event)}".strip()
 
 
-FAIR_TIMERS = frozenset(
-    {"GraceExpired", "CleanupOverdue", "ReserveOverdue", "SubmitOverdue", "AbortOverdue", "RetryDue"}
-)
-
-FAIR = frozenset(
-    {
-        "HelloWritten", "FramesWritten", "CaughtUp", "LinkClosed", "CallerReturned",
-        "PreparedWell", "OrderTaken", "WorkDone", "AbortTaken", "Died",
-    }
-)  # fmt: skip
-"""What happens in the end: writers write, transports close, stages answer, and a process that is silent is waited for."""
+WRITES = frozenset({"HelloWritten", "FramesWritten", "CaughtUp"})
+"""What the transport of the claim does, whichever it is by then."""
 
 
 def _instance(event: Any) -> str:
@@ -263,9 +252,10 @@ def _answering(world: World, cell: Cell) -> Iterator[dict[str, Any]]:
     """A stage speaks while its worker is up, and of the incarnation that took the request."""
     process = world.cells.get(("process", cell.data.stage))
     request = world.value.cells.get(("request", cell.data.request_id))
-    if process is not None and process.state == "UP" and request is not None:
-        if request.data.incarnation == process.data.incarnation:
-            yield {"incarnation": process.data.incarnation}
+    if process is None or process.state != "UP" or request is None:
+        return
+    if request.data.incarnation == process.data.incarnation:
+        yield {"incarnation": process.data.incarnation}
 
 
 def _watching(world: World, cell: Cell) -> Iterator[dict[str, Any]]:

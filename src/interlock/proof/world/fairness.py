@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-FAIRNESS = {
-    "GraceExpired": "an armed timer fires",
-    "CleanupOverdue": "an armed timer fires",
-    "ReserveOverdue": "an armed timer fires",
-    "SubmitOverdue": "an armed timer fires",
-    "AbortOverdue": "an armed timer fires",
-    "RetryDue": "an armed timer fires",
-    "HelloWritten": "a write to a transport ends, or the transport breaks",
-    "FramesWritten": "a write to a transport ends, or the transport breaks",
-    "CaughtUp": "a writer that has nothing more to send says so",
+TIMED = frozenset({"GraceExpired", "CleanupOverdue", "ReserveOverdue", "SubmitOverdue", "AbortOverdue", "RetryDue"})
+"""Timers: each fires if its state lasts. An idle timer is none of them: a client that speaks is never idle."""
+
+FAIRNESS = dict.fromkeys(sorted(TIMED), "an armed timer fires, if the state that it belongs to lasts") | {
+    "HelloWritten": "the transport that carries the claim is written to in the end: takeovers are not for ever faster",
+    "FramesWritten": "the transport that carries the claim is written to in the end",
+    "CaughtUp": "a writer that has nothing more to send, again and again, says so",
     "LinkClosed": "a transport that is owed a close is closed",
     "CallerReturned": "a caller that has its answer returns",
     "PreparedWell": "the pipeline answers",
@@ -19,10 +16,9 @@ FAIRNESS = {
     "WorkDone": "a stage finishes in the end",
     "AbortTaken": "a stage that is asked to clean up again and again confirms in the end",
     "Disowned": "a stage that holds nothing of a request says so in the end",
-    "IdleDue": "an armed timer fires",
     "Died": "a worker that is silent is waited for in the end",
 }
-"""By the first word of a fair action: the assumption."""
+"""By the first word of a fair action: the assumption. All but timers: what is possible again and again happens."""
 
 SYSTEM = frozenset(
     {

@@ -16,7 +16,7 @@ from interlock.proof.world.boundary import OPEN_CLAIM, to_session, to_world
 from interlock.proof.world.bounds import Bounds
 from interlock.proof.world.canonical import canonical
 from interlock.proof.world.chances import Chances
-from interlock.proof.world.fairness import FAIRNESS, SYSTEM
+from interlock.proof.world.fairness import FAIRNESS, SYSTEM, TIMED
 from interlock.proof.world.place import World
 from interlock.proof.world.properties import PROPERTIES, judge_commit, judge_resume, judge_world
 from interlock.proof.world.symmetry import orbit, sorted_clients
@@ -26,6 +26,9 @@ from interlock.session import decide as core
 from interlock.session.decide import Decision, new_value
 from interlock.session.value import Journal, Value
 from interlock.tables import messages as m
+
+WORKING = frozenset({"RESERVED", "SUBMITTING", "RUNNING", "ABORTING"})
+"""States of a request in which something is waited for."""
 
 OLD = 1
 """A position that everybody has, and that is trimmed: below it there is something that is lost."""
@@ -60,22 +63,22 @@ class SessionWorld:
     @property
     def lifelines(self) -> Sequence[str]:
         """The columns of a chart."""
-        stages = [*self.limits.stages, *(["ears"] if self.limits.listens else [])]
-        return [*(f"client {number}" for number in range(1, self.limits.clients + 1)), "link", "caller", "session", *stages]
+        clients = [f"client {number}" for number in range(1, self.limits.clients + 1)]
+        return [*clients, "link", "caller", "session", *self.limits.all_stages]
 
     def start(self) -> World:
         """Return the canonical first state."""
         return self.canonical(self.begin())
 
     def begin(self) -> World:
-        """Return a session in OPENING, with the caller of ``open``; or, if the bounds say so, with a client attached."""
+        """Return a session in OPENING, with the caller of ``open``; or one that a client is attached to."""
         w = self.loaded.messages
         cells: dict[Address, Cell] = {("pipeline", None): Cell("PREPARING", None)}
         for number in range(1, self.limits.clients + 1):
             cells["client", number] = self._born("client", w.ClientCame(number))
         cells["client", 1] = Cell("STRANGER", cells["client", 1].data._replace(position=OLD))
         cells["caller", OPEN_CLAIM] = self._born("caller", w.CallMade(OPEN_CLAIM, 1, OLD))
-        for name in dict.fromkeys([*self.limits.stages, *(["ears"] if self.limits.listens else [])]):
+        for name in self.limits.all_stages:
             cells["process", name] = self._born("process", w.ProcessStarted(name))
         value = new_value("sess_1", self.limits.settings)._replace(journal=Journal(OLD, OLD, OLD))
         world = World(value, cells)
@@ -131,13 +134,17 @@ class SessionWorld:
         return factorial(sum(alike)) // prod(factorial(count) for count in alike)
 
     def rows(self) -> Sequence[tuple[str, Row]]:
-        """Return every row of the session's machines. The adversary's are total, so that mutants find no gap in them."""
+        """Return every row of the session's machines. The adversary has more than it needs: mutants need it."""
         machines = core.COMPOSITION.machines.values()
         return [(machine.table.name, row) for machine in machines for row in machine.table.rows]
 
     def is_system(self, move: Move) -> bool:
         """Say whether a move is one that the world makes when the clients are quiet."""
         return type(move.event).__name__ in SYSTEM
+
+    def is_strong(self, action: str) -> bool:
+        """Say whether an action that is possible again and again happens: all do but timers, which leaving disarms."""
+        return action.partition(" ")[0] not in TIMED
 
     def _born(self, name: str, event: Message) -> Cell:
         step = self.world.machines[name].born(event)
@@ -167,13 +174,12 @@ class _Run:
         self.rows += [(taken.address[0], taken.row) for taken in cascade.taken if taken.row is not None]
         if self.talk:
             self.talk.world(cascade)
-        before = self.world
-        self.world = before._replace(cells=cascade.cells)
+        self.world = self.world._replace(cells=cascade.cells)
         for effect in cascade.effects:
             said = to_session(self.world, effect)
             if said is not None:
                 if self.talk:
-                    self.talk.says(before, effect, said)
+                    self.talk.says(self.world, effect, said)
                 yield said
 
     def _session(self, event: Message) -> Iterator[Message]:
@@ -276,5 +282,5 @@ def _marks(world: World) -> Iterator[str]:
         yield "closing"
     if claim_rests:
         yield "claim at rest"
-    if claim_rests and not requests & {"RESERVED", "SUBMITTING", "RUNNING", "ABORTING"} and session not in ("OPENING", "CLOSING"):
+    if claim_rests and not requests & WORKING and session not in ("OPENING", "CLOSING"):
         yield "rest"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from interlock.machine import Cell
+from interlock.machine import Address, Cell
 from interlock.proof.world.place import World
 
 
@@ -13,12 +13,14 @@ def sorted_clients(world: World) -> World:
     """Return the canonical numbering of a canonical world's clients: by what they are and know."""
     ordered = sorted(((_likeness(world, cell), cell) for cell in world.of("client")), key=lambda found: repr(found[0]))
     numbers = {cell.data.client: number for number, (_, cell) in enumerate(ordered, 1)}
-    cells = {
+    cells: dict[Address, Cell] = {
         address: cell if address[0] not in ("client", "link", "caller") else _renumbered(cell, numbers)
         for address, cell in world.cells.items()
         if address[0] != "client"
     }
-    clients = {("client", numbers[cell.data.client]): _renumbered(cell, numbers) for _, cell in ordered}
+    clients: dict[Address, Cell] = {
+        ("client", numbers[cell.data.client]): _renumbered(cell, numbers) for _, cell in ordered
+    }
     return world._replace(cells={**clients, **cells})
 
 

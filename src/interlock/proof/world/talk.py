@@ -19,12 +19,14 @@ class Talk:
 
     def __init__(self) -> None:
         self.letters: list[Letter] = []
+        self.heard: set[int] = set()
+        """Messages of the session to the world that have their letter."""
 
     def world(self, cascade: Cascade) -> None:
         """Note what happens in the world and tells the session nothing."""
         first = cascade.taken[0]
         where = place_of(first.address[0], first.message, first.address[1])
-        if not cascade.effects and getattr(type(first.message), "machine", ""):
+        if not cascade.effects and id(first.message) not in self.heard:
             self.letters.append(Letter(where, where, text_of(first.message)))
 
     def says(self, world: World, effect: Message, said: Message) -> None:
@@ -34,6 +36,7 @@ class Talk:
     def told(self, world: World, effect: Message, told: Any) -> None:
         """Note what the session's effect means to the world."""
         kind = type(told)
+        self.heard.add(id(told))
         key = getattr(told, kind.key) if kind.key else None
         self.letters.append(Letter(SESSION, place_of(kind.machine, told, key, world), text_of(told)))
 
@@ -43,12 +46,14 @@ class Talk:
 
     def decided(self, before: Value, event: Message, decision: Decision) -> None:
         """Note an event that nobody sent, and how the session's machines moved."""
-        if not self.letters or self.letters[-1].receiver != SESSION or not self.letters[-1].text.startswith(_name(event)):
+        last = self.letters[-1] if self.letters else Letter("", "", "")
+        if last.receiver != SESSION or not last.text.startswith(_name(event)):
             self.letters.append(Letter(SESSION, SESSION, text_of(event)))
         for taken in decision.taken:
             if taken.row is not None and taken.state != taken.to:
-                key = "" if taken.address[1] is None else f" {taken.address[1]}"
-                self.letters.append(Letter(SESSION, SESSION, f"{taken.address[0]}{key}: {taken.state or '(new)'} -> {taken.to}"))
+                name, key = taken.address
+                moved = f"{name}{'' if key is None else f' {key}'}: {taken.state or '(new)'} -> {taken.to}"
+                self.letters.append(Letter(SESSION, SESSION, moved))
 
 
 def text_of(message: Message) -> str:

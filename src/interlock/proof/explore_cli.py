@@ -1,0 +1,162 @@
+"""``interlock explore``: every state that a session, or machines of your own, can reach; and what holds in all."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from interlock.proof.explore.chart import svg_chart, text_chart
+from interlock.proof.explore.model import Model
+from interlock.proof.explore.replay import replayed
+from interlock.proof.explore.report import as_json, coverage, row_text, text
+from interlock.proof.explore.search import Limits, Progress, search
+from interlock.proof.explore.target import Unusable, models
+from interlock.proof.explore.verdict import Exploration, Finding, Verdict, judged
+from interlock.proof.world.bounds import WORLDS
+from interlock.proof.world.model import SessionWorld
+
+CODES = {Verdict.HOLDS: 0, Verdict.VIOLATED: 1, Verdict.UNDETERMINED: 2}
+
+EXPLORE = """\
+Searches breadth-first through everything that can happen, to the end, and says of each property whether it HOLDS, is
+VIOLATED (with a shortest sequence of moves that shows it, as a chart), or is UNDETERMINED, and why.
+
+Without a target: the session core, with clients, links, callers and stages at their worst (machines/world), in several
+worlds that together take every row. With one: the models of a Python file of yours; docs/proofs.md says how.
+
+  interlock explore                                  all worlds of the session
+  interlock explore --world claims --json            one of them
+  interlock explore examples/explore_lock.py         machines of your own
+  interlock explore --mutants                        one-line faults, and which property finds each
+"""
+
+PATIENCE_S, EVERY_S = 2.0, 0.5
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.description = EXPLORE
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = "Exit codes: 0 all holds, 1 something is violated, 2 something is not known, or could not be done."
+    add = parser.add_argument
+    add("targets", nargs="*", metavar="TARGET", help="path.py, module, path.py:name or module:name")
+    add("--world", action="append", metavar="NAME", help=f"of {', '.join(WORLDS)}; may be repeated (default: all)")
+    add("--machines", default="machines", metavar="DIR", help="folder with world/ in it (default: machines)")
+    add("--symmetric", action="store_true", help="count clients that are alike once; what is about runs is not asked")
+    add("--states", type=_natural, default=Limits().states, metavar="N", help="stop at so many (default: %(default)s)")
+    add("--seconds", type=_natural, default=int(Limits().seconds), metavar="S", help="stop then (default: %(default)s)")
+    add("--out", metavar="DIR", help="write each counterexample there: chart as .txt and .svg, path as .json")
+    add("--json", action="store_true", help="print the reports as one JSON document")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Explore, report, and return the worst verdict as an exit code."""
+    limits = Limits(args.states, float(args.seconds))
+    found = [explored(model, limits) for model in _models(args)]
+    if args.out is not None:
+        _write(Path(args.out), found)
+    missing = coverage(found) if not args.targets and not args.world else []
+    _print(args, found, missing)
+    worst = max((CODES[told.verdict] for told in found), key=(0, 2, 1).index)
+    return CODES[Verdict.VIOLATED] if missing else worst
+
+
+def explored(model: Model, limits: Limits) -> Exploration:
+    """Search and judge, and say on stderr how far it is once that takes a while."""
+    told = Told(model.name)
+    try:
+        return judged(search(model, limits, told), limits)
+    finally:
+        told.done()
+
+
+def _natural(written: str) -> int:
+    if not written.isdecimal() or not int(written):
+        raise argparse.ArgumentTypeError(f"{written!r} is not a number of 1 or more")
+    return int(written)
+
+
+def _models(args: argparse.Namespace) -> list[Model]:
+    if args.targets and args.world:
+        raise Unusable("--world is about the session's worlds; leave it out, or the target")
+    if args.targets:
+        return [model for target in args.targets for model in models(target)]
+    if unknown := [name for name in args.world or () if name not in WORLDS]:
+        raise Unusable(f"no world is called {', '.join(unknown)}; there are {', '.join(WORLDS)}")
+    folder = Path(args.machines) / "world"
+    if not folder.is_dir():
+        raise Unusable(f"{folder}: is not there; run this where Interlock's machines are, or name a target of yours")
+    names = args.world or list(WORLDS)
+    worlds = [SessionWorld(name, WORLDS[name], str(folder), symmetric=args.symmetric) for name in names]
+    return list[Model](worlds)
+
+
+def _print(args: argparse.Namespace, found: Sequence[Exploration], missing: Sequence[object]) -> None:
+    if args.json:
+        reports = [as_json(told) for told in found]
+        dead = [row_text(row) for row in missing]  # type: ignore[arg-type]
+        sys.stdout.write(json.dumps({"explorations": reports, "dead_rows": dead}, indent=2) + "\n")
+        return
+    whole = not args.targets and not args.world
+    sys.stdout.write("\n\n".join(text(told, rows=bool(args.targets)) for told in found) + "\n")
+    if whole:
+        sys.stdout.write("\n" + _sum(found, missing) + "\n")
+
+
+def _sum(found: Sequence[Exploration], missing: Sequence[object]) -> str:
+    total = len(found[0].model.rows())
+    states, seconds = sum(told.states for told in found), sum(told.seconds for told in found)
+    lines = [f"{len(found)} worlds, {states:,} states, {seconds:.0f} s; {total - len(missing)} of {total} rows fire"]
+    lines += [f"  dead: {row_text(row)}" for row in missing]  # type: ignore[arg-type]
+    return "\n".join(lines)
+
+
+def _write(folder: Path, found: Sequence[Exploration]) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for told in found:
+            for finding in told.findings:
+                if finding.verdict is Verdict.VIOLATED:
+                    _write_one(folder, told.model, finding)
+    except OSError as wrong:
+        raise Unusable(f"{folder}: cannot be written: {wrong.strerror}") from None
+
+
+def _write_one(folder: Path, model: Model, finding: Finding) -> None:
+    stem = f"{model.name} {finding.property.name}".replace(" ", "-").replace("/", "-")
+    replay = replayed(model, finding.path)
+    written = {"model": model.name, "property": finding.property.name, "seen": finding.seen, "path": list(finding.path)}
+    (folder / f"{stem}.txt").write_text(text_chart(replay, model.lifelines) + "\n", "utf-8")
+    (folder / f"{stem}.svg").write_text(svg_chart(replay, model.lifelines, finding.property.sentence), "utf-8")
+    (folder / f"{stem}.json").write_text(json.dumps(written, indent=2) + "\n", "utf-8")
+
+
+class Told:
+    """Says on stderr how far a search is, once it has taken a while."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.next_s = PATIENCE_S
+        self.said = False
+
+    def __call__(self, progress: Progress) -> None:
+        """Say it, if the time has come."""
+        if progress.seconds >= self.next_s:
+            self.next_s = progress.seconds + EVERY_S * (1 if sys.stderr.isatty() else 20)
+            self.said = True
+            self._write(
+                f"{self.name}: {progress.states:,} states, {progress.waiting:,} of them to be looked at,"
+                f" depth {progress.depth}, {progress.seconds:.0f} s"
+            )
+
+    def done(self) -> None:
+        """Leave the line."""
+        if self.said and sys.stderr.isatty():
+            sys.stderr.write("\r\x1b[K")
+
+    def _write(self, line: str) -> None:
+        sys.stderr.write(f"\r\x1b[K{line}" if sys.stderr.isatty() else f"{line}\n")
+        sys.stderr.flush()
