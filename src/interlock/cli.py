@@ -43,6 +43,7 @@ COMMANDS: dict[str, Command] = {
     "explore": Command("interlock.proof.explore_cli", "visit every state that can be reached, and say what holds"),
     "sweep": Command("interlock.proof.sweep_cli", "run scenarios, cancelled at every step"),
     "replay": Command("interlock.proof.replay_cli", "hold recorded traces against the tables, or another version"),
+    "fuzz": Command("interlock.proof.fuzz_cli", "fuzz the runtime, or machines of your own"),
     "serve": Command("interlock.serve", "serve spoken sessions on one port"),
     "demo": Command("interlock.demo", "speak, interrupt, drop the line, resume, take over; and verify all of it"),
 }

@@ -15,8 +15,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from interlock.proof.fuzz_acts import ACTS
+from interlock.proof.fuzz_run import run
 from interlock.proof.fuzz_schedule import MAX_EVENTS, Event, Found, Kind, Schedule, Unusable
-from interlock.proof.fuzz_world import World, run
+from interlock.proof.fuzz_world import World
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy

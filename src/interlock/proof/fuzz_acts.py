@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Final, TypeAlias
+from typing import Final
 
-from interlock.proof.fuzz_world import Call, Client, World
+from interlock.proof.fuzz_world import Act, Call, Client, World
 from interlock.runtime.ports import Aborted, Finished, Output
 from interlock.runtime.talk import Session
 from interlock.workers.protocol import Submit
 from interlock.workers.scripted import FRAME_SAMPLES, ScriptedStage
-
-Act: TypeAlias = Callable[[World, int], float | None]
 
 LOUD: Final = b"\x01\x00" * 160
 ACCEPTS: Final = (math.inf, math.inf, math.inf, 0, 1, 4)

@@ -43,6 +43,7 @@ class Round:
     """Kinds of failures that were told already."""
     max_events: int = MAX_EVENTS
     shrink_s: float = SHRINK_S
+    enough: int = ENOUGH
     corpus: tuple[Schedule, ...] | None = None
     """Run these, and draw nothing."""
 
@@ -68,7 +69,7 @@ def fuzz(
     """
     hypothesis_of()
     began, report = time.monotonic(), Report(target, seed)
-    first = Round(target, 0, 0, time.time() + budget_s, max_events=max_events, shrink_s=shrink_s)
+    first = Round(target, 0, 0, time.time() + budget_s, max_events=max_events, shrink_s=shrink_s, enough=enough)
     with _workers(jobs) as play:
         for batch in _batches(first, report, seed, jobs, examples, tuple(corpus)):
             for part in play(batch):
@@ -154,9 +155,9 @@ class _Playing:
         self._known = set(this.known)
 
     def example(self, schedule: Schedule) -> None:
-        """Run one schedule, unless the time is over."""
+        """Run one schedule, unless the time is over, or there is work to do."""
         report = self.report
-        if time.time() > self.this.until:
+        if time.time() > self.this.until or len(self._known) >= self.this.enough:
             return
         ran = self.this.target.run(schedule)
         report.examples += 1

@@ -73,7 +73,7 @@ class Link(MemoryTransport):
         self.last = position
         self.over = False
         self.rude = False
-        self._writes: list[tuple[int, int]] = []
+        self._writes: list[tuple[int, int]] = [(0, 0)]
         self._read_up_to = 0
 
     @property
@@ -118,6 +118,8 @@ class Link(MemoryTransport):
     def _greeted(self, ledger: Ledger, event: Heard) -> None:
         if self.token:
             ledger.broken.append("promise 1: two activations on one transport")
+        if event.type == "session.created":
+            self.last = 0  # a client that was refused may have opened another session on this connection
         self.session_id, self.token = event.session_id, event.resume_token
         self.generation = event.attachment_generation
         self.story = ledger.story(event.session_id)

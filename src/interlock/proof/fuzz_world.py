@@ -7,21 +7,18 @@ that never rests, or whose end never comes, has found something as well.
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import trio
 import trio.testing
 
 from interlock.errors import ClientError
+from interlock.proof.fuzz_rest import wrong_at_rest, wrong_at_the_end
 from interlock.proof.fuzz_schedule import Event, Schedule
-from interlock.proof.fuzz_story import Ledger, Link, Story, wrong_in
-from interlock.proof.judge import told
-from interlock.proof.promises import CLAIMED, judge_rest
-from interlock.proof.trio_internals import Felled, deterministic, fell, restart
-from interlock.proof.verdict import leaves
+from interlock.proof.fuzz_story import Ledger, Link, Story
+from interlock.proof.trio_internals import fell
 from interlock.runtime.acts import ClaimLost
 from interlock.runtime.driver import Driver
 from interlock.runtime.host import Host
@@ -29,9 +26,6 @@ from interlock.runtime.talk import Session
 from interlock.session.settings import Settings
 from interlock.workers.echo import EARS, MIND, VOICE, EchoPipeline
 from interlock.workers.scripted import Script, ScriptedFleet
-
-STEPS: Final = 40_000
-"""Task steps that one run may take; past it the run is a livelock."""
 
 JUMPS: Final = 2_000
 """Deadlines that may pass while the host shuts down."""
@@ -164,7 +158,7 @@ class World:
 
     # --- its course
 
-    async def live(self, acts: Mapping[str, Callable[[World, int], float | None]]) -> None:
+    async def live(self, acts: Mapping[str, Act]) -> None:
         """Let everything happen, then bring it all to its end. What has none is felled."""
         async with trio.open_nursery() as self.nursery:
             try:
@@ -174,16 +168,21 @@ class World:
                     fell(task)
             self.nursery.cancel_scope.cancel()
 
-    async def _happen(self, acts: Mapping[str, Callable[[World, int], float | None]]) -> None:
+    async def _happen(self, acts: Mapping[str, Act]) -> None:
         await self.nursery.start(self._hosted)
         await self.rest()
-        for event in self.schedule.events:
+        async for event in self.events():
             act = acts.get(event.act)
             seconds = act(self, event.pick) if act is not None else None
             await self._after(event, seconds or 0.0)
             if self._watch is not None:
                 self._watch(self, event)
         await self._finish()
+
+    async def events(self) -> AsyncIterator[Event]:
+        """Yield what happens. Whoever steps a world from outside has another source."""
+        for event in self.schedule.events:
+            yield event
 
     async def _after(self, event: Event, seconds: float) -> None:
         if seconds:
@@ -204,7 +203,7 @@ class World:
         elif self.ledger.decisions == self._judged:
             return  # the act was nothing
         self._judged = self.ledger.decisions
-        self.broken.extend(self._wrong_at_rest())
+        self.broken.extend(wrong_at_rest(self))
 
     async def pass_time(self, seconds: float) -> None:
         """Let time pass, from deadline to deadline."""
@@ -231,7 +230,7 @@ class World:
                 break
             self.clock.jump(gap + 1e-9)
         await self.rest()
-        self.broken.extend(self._wrong_at_the_end())
+        self.broken.extend(wrong_at_the_end(self))
 
     async def _recover(self) -> None:
         """Promise 3, asked as a client would: a token that was received opens the session, while it is open."""
@@ -260,69 +259,9 @@ class World:
         finally:
             self.host_over = True
 
-    # --- what must hold
 
-    def _wrong_at_rest(self) -> Iterator[str]:
-        for link in self.links:
-            link.listen(self.ledger)
-        for driver in self.host.drivers.values():
-            yield from (f"{sentence} (at rest)" for sentence in judge_rest(driver))
-            yield from self._wrong_with(driver)
-            yield from self._not_closed(driver)
-        for call in self.calls:
-            if not call.outcome and call.link.reads and not self.pipeline.prepare_s:
-                yield "promise 1: a call of open or resume waits for nothing"
-            if call.outcome == "cancelled" and self._carries(call.link):
-                yield "promise 1: a claim that was cancelled carries the session"
-        self.calls = [call for call in self.calls if not call.outcome]
-
-    def _wrong_with(self, driver: Driver) -> Iterator[str]:
-        value, delivery = driver.value, driver.delivery
-        if value.state("session") != "OPEN":
-            return
-        link = delivery.transport if delivery is not None else None
-        if isinstance(link, Link) and delivery is not None and link.reads and delivery.mode == "live":
-            missing = set(range(link.last + 1, value.journal.head + 1)) - self.ledger.story(driver.session_id).voided
-            if missing or value.state("attachment") != "ATTACHED":
-                state = value.state("attachment")
-                yield f"promise 3: {state} at rest, and {sorted(missing)[:5]} do not reach a client that reads"
-        if not driver.offers and not self.ledger.story(driver.session_id).tokens:
-            yield "promise 1: a session is open that nobody can name"
-
-    def _not_closed(self, driver: Driver) -> Iterator[str]:
-        ordered, patience = (
-            self.ledger.story(driver.session_id).ordered,
-            max(driver.settings.evict_s, driver.settings.drain_s) + 0.001,
-        )
-        for generation in driver.value.closing:
-            since = trio.current_time() - ordered[generation]
-            if since > patience:
-                yield f"promise 1: transport {generation} was to be closed {since} s ago"
-
-    def _carries(self, link: Link) -> bool:
-        return any(
-            delivery.transport is link and driver.value.state("attachment") in CLAIMED
-            for driver in self.host.drivers.values()
-            for delivery in [driver.delivery]
-            if delivery is not None
-        )
-
-    def _wrong_at_the_end(self) -> Iterator[str]:
-        host = self.host
-        if not self.host_over:
-            yield "promise 1: the host does not come to its end"
-        if host.owed():
-            yield f"promise 4: after the end {host.owed()[:3]} are owed"
-        if (host.slots, len(host.drivers), len(host.deadlines)) != (0, 0, 0):
-            yield f"promise 4: after the end {host.slots} slots, {len(host.deadlines)} timers are held"
-        if self.fleet.held:
-            yield f"promise 4: after the end stages hold {self.fleet.held} requests"
-        yield from (f"defect: {defect}" for defect in host.defects)
-        for link in self.links:
-            if len(link.closings) + len(link.aborts) > 1:
-                yield f"promise 1: a transport was closed as {[*link.closings, *link.aborts]}"
-        for story in self.ledger.stories.values():
-            yield from wrong_in(story)
+Act: TypeAlias = Callable[[World, int], float | None]
+"""Something that happens; it returns seconds where so much time is to pass."""
 
 
 def fleet() -> ScriptedFleet:
@@ -343,49 +282,3 @@ def _tasks(nursery: trio.Nursery) -> Iterator[trio.lowlevel.Task]:
         yield task
         for inner in task.child_nurseries:
             yield from _tasks(inner)
-
-
-class _Limit(trio.abc.Instrument):
-    """Ends every task that still steps when there were too many steps."""
-
-    def __init__(self, steps: int) -> None:
-        self.left = steps
-
-    def before_task_step(self, task: trio.lowlevel.Task) -> None:
-        self.left -= 1
-        if self.left < 0:
-            fell(task)
-
-
-class _Loud(logging.Handler):
-    """Takes what the runtime has logged with a traceback: nothing in this world gives it a reason."""
-
-    def __init__(self, broken: list[str]) -> None:
-        super().__init__(logging.ERROR)
-        self._broken = broken
-
-    def emit(self, record: logging.LogRecord) -> None:
-        if record.exc_info and record.exc_info[1] is not None:
-            self._broken.append(f"logged: {record.getMessage().partition(': ')[2]}: {told(record.exc_info[1])}")
-
-
-def run(world: World, acts: Mapping[str, Callable[[World, int], float | None]]) -> World:
-    """Run a world to its end; what was found is in ``world.broken``."""
-    limit, log, loud = _Limit(STEPS), world.host.log, _Loud(world.broken)
-    propagates, log.propagate = log.propagate, False
-    log.addHandler(loud)
-    try:
-        with deterministic():
-            restart(world.clock, world.schedule.order)
-            trio.run(world.live, acts, clock=world.clock, instruments=[limit])
-    except BaseException as error:
-        failed = [leaf for leaf in leaves(error) if not isinstance(leaf, Felled)]
-        if any(not isinstance(leaf, Exception) for leaf in failed):
-            raise
-        world.broken.extend(f"the runtime has failed: {told(leaf)}" for leaf in failed)
-    finally:
-        log.removeHandler(loud)
-        log.propagate = propagates
-    if limit.left < 0:
-        world.broken[:] = [f"promise 1: over {STEPS} task steps, and no rest"]
-    return world
