@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack
 from typing import Any, Final, NamedTuple
 
 import trio
@@ -16,8 +17,8 @@ from interlock.demo.evidence import Event, Received
 from interlock.demo.recordings import RATE, Recording
 from interlock.demo.timeline import Timeline
 from interlock.errors import WorldError
-from interlock.transport.client import Client, open_client
-from interlock.transport.client_errors import ConnectionLost, SessionOver
+from interlock.transport.client import Client, Credentials, open_client
+from interlock.transport.client_errors import ConnectionLost, ResyncRequired, SessionOver
 
 AUDIO: Final = "response.output_audio.delta"
 SESSION: Final[Mapping[str, Any]] = {"input_audio_format": {"type": "audio/pcm", "rate": RATE}}
@@ -28,6 +29,8 @@ LISTEN_S: Final = 0.3
 OFFLINE_S: Final = 0.3
 """How long a client has no line; what is sequenced meanwhile, it has to get afterwards."""
 WAIT_S: Final = 20.0
+CLAIMS: Final = 10
+"""How often the second client may come too late."""
 TOLD: Final = frozenset({"response.created", "response.done", "session.closed", "session.replaced", "error"})
 
 
@@ -212,8 +215,8 @@ class Play:
         """Let a second client take the session over; it hears the rest, and closes."""
         self.mic.speak(self.recordings[3])
         response_id = await self._playing()
-        handed = first.credentials
-        async with open_client(self.url, credentials=handed) as second:
+        async with AsyncExitStack() as stack:
+            handed, second = await self._claimed(stack, first)
             took = f"took over from {handed.position}, as generation {second.attachment_generation}"
             self.timeline.say("client B", took)
             self._enter(nursery, "B", second)
@@ -227,6 +230,20 @@ class Play:
         return Played(
             self.heard.received, self.mic.utterances, self.replies, handed.position, duplicates, parting(first), ended
         )
+
+    async def _claimed(self, stack: AsyncExitStack, first: Client) -> tuple[Credentials, Client]:
+        """Open the second client with what the first one has now.
+
+        The first one goes on reading and acking until it is replaced: if it acks past the position that it handed
+        over before the claim arrives, the server says so, and what it has by then is handed over instead.
+        """
+        for _ in range(CLAIMS):
+            handed = first.credentials
+            try:
+                return handed, await stack.enter_async_context(open_client(self.url, credentials=handed))
+            except ResyncRequired:
+                continue
+        raise WorldError(f"the second client came too late {CLAIMS} times")
 
     async def _parted(self, *clients: Client) -> None:
         """Wait until the server has closed these connections, as it said."""
