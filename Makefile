@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check tables diagrams sweep sweep-full mutants bench clean
+.PHONY: help setup demo test check tables diagrams sweep sweep-full mutants bench gpu clean
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +55,9 @@ $(VENV)/.bench: $(STAMP)
 	@echo "== installing the peers of the benchmarks"
 	$(BIN)/python -m pip install -qq --disable-pip-version-check --progress-bar off -c $(VENV)/constraints.txt -e '.[bench]'
 	@touch $@
+
+gpu: $(STAMP) ## What only a GPU can show, in under four minutes; skips, and says so, where there is none
+	$(BIN)/python tests/gpu/run.py
 
 clean: ## Remove what was built and cached, .venv included
 	rm -rf $(VENV) build dist demo-out htmlcov .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis \

@@ -40,7 +40,7 @@ SESSION = {"input_audio_format": {"type": "audio/pcm", "rate": recordings.RATE}}
 
 
 class Heard(NamedTuple):
-    """What one answer was like: from the end of the recording to its first frame, and how long its listener had nothing."""
+    """One answer: from the end of the recording to its first frame, and how long its listener had nothing to hear."""
 
     answer_s: float
     dry_s: float

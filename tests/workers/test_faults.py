@@ -23,7 +23,8 @@ pytestmark = [pytest.mark.real_clock, pytest.mark.timeout_s(60)]
 
 LONG: dict[str, Any] = {"words": 1_000_000, "pace_s": 0.01}
 SIGNALS = [signal.SIGKILL, signal.SIGSTOP]
-WORKERS = QUICK.model_copy(update={"heartbeat_s": 0.6})
+WORKERS = QUICK.model_copy(update={"heartbeat_s": 2.0})
+"""Long enough that a healthy worker on a busy machine is not taken for a stopped one."""
 LOST = ("failed", "worker_lost")
 
 
@@ -50,7 +51,7 @@ def frames_of(clients: Sequence[Client]) -> list[int]:
 @pytest.mark.parametrize("number", SIGNALS)
 async def test_a_worker_struck_while_it_starts_costs_nothing_but_time(tmp_path: Path, number: signal.Signals) -> None:
     (tmp_path / "first").touch()
-    settings = WORKERS.model_copy(update={"start_s": 2.0})
+    settings = WORKERS.model_copy(update={"start_s": 5.0})
     async with world(workers=settings, ready=False, args={"starts": str(tmp_path / "first")}) as made:
         asking, idle = await made.open(3), await made.open(2)
         for client in asking:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import random
 import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,8 +15,9 @@ import torch
 
 from interlock.workers.stage import StageOutput, StageRequest
 from interlock.workers.torch_stage.batch import Batch, Cells, Layout
-from interlock.workers.torch_stage.device import Cpu, Mark
+from interlock.workers.torch_stage.device import Cpu, Mark, find_device
 from interlock.workers.torch_stage.stage import TorchStage
+from tests.workers.torch.places import DEVICE
 
 RELEASE = threading.Event()
 
@@ -141,6 +143,31 @@ class Held(Cpu):
         return torch.zeros_like(host)
 
 
+class Lag:
+    """A point that is passed when it was asked after a few times."""
+
+    def __init__(self, times: int) -> None:
+        self.left = times
+
+    def query(self) -> bool:
+        self.left -= 1
+        return self.left < 0
+
+    def synchronize(self) -> None:
+        self.left = 0
+
+
+class Lagging(Held):
+    """A CPU that plays a GPU whose steps take a random while."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        self._chance = random.Random(seed)
+
+    def mark(self) -> Mark:
+        return Lag(self._chance.randrange(4))
+
+
 def counting(**args: Any) -> TorchStage:
     """Make a stage, as a worker does."""
-    return TorchStage(Count(**args), Cpu(threads=1))
+    return TorchStage(Count(**args), find_device(DEVICE, threads=1))

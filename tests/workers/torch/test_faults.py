@@ -12,7 +12,7 @@ from tests.workers.faulted import QUICK, Client, world
 pytestmark = [pytest.mark.real_clock, pytest.mark.slow, pytest.mark.timeout_s(120)]
 
 MODEL = "tests.workers.torch.models:counting"
-SETTINGS = QUICK.model_copy(update={"heartbeat_s": 1.0})
+SETTINGS = QUICK.model_copy(update={"heartbeat_s": 3.0})
 
 FAULTS = {
     "raise": "RuntimeError: step was told to raise",

@@ -16,6 +16,7 @@ from interlock.workers.torch_stage.device import Cpu
 from interlock.workers.torch_stage.language import LanguageLimits, LanguageModel, drawn, placed, seeded
 from interlock.workers.torch_stage.stage import TorchStage
 from interlock.workers.torch_stage.text import Bytes, Whole
+from tests.workers.torch.places import DEVICE
 
 PROMPTS: Mapping[str, Mapping[str, Any]] = {
     "short": {"text": "a"},
@@ -28,7 +29,7 @@ PROMPTS: Mapping[str, Mapping[str, Any]] = {
 
 def stage(**limits: int) -> TorchStage:
     chosen: dict[str, Any] = {"positions": 192, "chunk": 16, "max_tokens": 20, **limits}
-    return seeded(threads=1, **chosen)
+    return seeded(threads=1, device=DEVICE, **chosen)
 
 
 def answers(made: TorchStage, asked: Mapping[str, Mapping[str, Any]], joins: Mapping[str, int] | None = None) -> Any:

@@ -10,11 +10,12 @@ import pytest
 import trio
 
 from tests.workers.faulted import Client, World, world
+from tests.workers.torch.places import DEVICE
 
 pytestmark = [pytest.mark.real_clock, pytest.mark.slow, pytest.mark.timeout_s(180)]
 
 MODEL = "interlock.workers.torch_stage.language:seeded"
-ARGS = {"threads": 1, "capacity": 50, "max_batch": 32, "positions": 160, "max_tokens": 60}
+ARGS = {"device": DEVICE, "threads": 1, "capacity": 50, "max_batch": 32, "positions": 160, "max_tokens": 60}
 WAVES, TOGETHER = 10, 50
 SLACK_BYTES = 8 * 1024 * 1024
 """What an allocator may still take after it has seen the first waves; in 3,000 sessions it was 6 MB, then nothing."""

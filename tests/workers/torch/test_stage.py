@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
 from interlock.errors import LimitReached, WorldError
+from interlock.workers.loop import StageLoop
+from interlock.workers.protocol import Report
 from interlock.workers.stage import LateModel, StageOutput, StageRequest
+from interlock.workers.torch_stage.device import Cpu
 from interlock.workers.torch_stage.stage import POLL_S, TorchStage
-from tests.workers.torch.models import Count, Held, counting
+from tests.workers.torch.churn import churn
+from tests.workers.torch.models import Count, Held, Lagging
 
 
 def opened(stage: TorchStage, request_id: str, **params: Any) -> None:
     stage.open(StageRequest(request_id, 1, params))
+
+
+def counted(**args: Any) -> TorchStage:
+    return TorchStage(Count(**args), Cpu())
 
 
 def told(outputs: Iterable[StageOutput]) -> dict[str, list[str]]:
@@ -33,7 +42,7 @@ def model() -> Count:
 
 @pytest.fixture
 def stage(model: Count) -> TorchStage:
-    return TorchStage(model)
+    return TorchStage(model, Cpu())
 
 
 def test_it_is_a_model_whose_clean_ups_may_be_late(stage: TorchStage) -> None:
@@ -74,7 +83,7 @@ def test_slots_and_bytes_are_countable_at_any_time(stage: TorchStage) -> None:
 
 
 def test_the_pool_is_allocated_once_and_a_full_one_refuses() -> None:
-    stage = counting(capacity=2)
+    stage = counted(capacity=2)
     before = {name: tensor.data_ptr() for name, tensor in stage._pool.tensors.items()}
     for number in range(20):
         opened(stage, f"r{number}")
@@ -95,7 +104,7 @@ def test_what_open_raises_leaves_no_slot(stage: TorchStage) -> None:
 
 def test_more_rows_than_a_step_takes_have_their_turns() -> None:
     model = Count(max_batch=2)
-    stage = TorchStage(model)
+    stage = TorchStage(model, Cpu())
     for name in "abcde":
         opened(stage, name, steps=2)
     made = [output for _ in range(5) for output in stage.step(0)]
@@ -128,7 +137,7 @@ FAULTS = {
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("place", range(5))
 def test_sr_11_a_fault_fails_its_request_and_no_other(fault: str, place: int) -> None:
-    stage = counting()
+    stage = counted()
     for number in range(5):
         opened(stage, f"r{number}", **({"fault": fault, "at": 2} if number == place else {}))
     stage.step(0)
@@ -157,7 +166,7 @@ def test_two_to_blame_in_one_step_are_both_found(stage: TorchStage) -> None:
 
 
 def test_a_step_that_cannot_be_repeated_fails_all_of_its_rows_and_no_other_lane() -> None:
-    stage = counting(repeatable=False)
+    stage = counted(repeatable=False)
     opened(stage, "a", fault="raise")
     opened(stage, "b")
     opened(stage, "c", lane="other")
@@ -169,7 +178,7 @@ def test_a_step_that_cannot_be_repeated_fails_all_of_its_rows_and_no_other_lane(
 
 def test_a_model_that_only_raises_is_not_asked_for_ever() -> None:
     model = Count(capacity=64, max_batch=64)
-    stage = TorchStage(model)
+    stage = TorchStage(model, Cpu())
     for number in range(64):
         opened(stage, f"r{number}", fault="raise")
     made = told(stage.step(0))
@@ -281,3 +290,13 @@ def test_a_step_that_raised_holds_nothing_back(far: TorchStage, device: Held) ->
     device.gates[0].open = True
     assert far.step(0) == []
     assert far.held() == {"slots": 0, "bytes": 0, "free": 8, "leaving": 0, "flights": 0}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_1000_opens_and_aborts_at_random_moments_give_every_slot_back_within_two_steps(seed: int) -> None:
+    model, chance, said = Count(capacity=16, max_batch=5), random.Random(seed), list[Report]()
+    stage = TorchStage(model, Lagging(seed))
+    loop = StageLoop(stage, said.append, beat_s=3600.0)
+    assert churn(loop, stage, said, chance, opens=1_000, capacity=16) <= 2
+    assert stage.held() == {"slots": 0, "bytes": 0, "free": 16, "leaving": 0, "flights": 0}
+    assert len(model.closed) == len(set(model.closed)) == 1_000

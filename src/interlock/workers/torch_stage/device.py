@@ -50,6 +50,9 @@ class Device(Protocol):
     def copy(self, into: torch.Tensor, source: torch.Tensor) -> None:
         """Enqueue a copy between counterparts; nothing where they are the same."""
 
+    def settle(self) -> None:
+        """Wait for all that was enqueued on any stream: weights are loaded on another than the stage's own."""
+
     def tidy(self) -> None:
         """Give unused memory back, after a step did not get what it asked for."""
 
@@ -96,6 +99,9 @@ class Cpu:
         if into is not source:
             into.copy_(source)
 
+    def settle(self) -> None:
+        """There is nothing to wait for."""
+
     def tidy(self) -> None:
         """The allocator of a CPU keeps nothing."""
 
@@ -130,6 +136,10 @@ class Cuda:
     def copy(self, into: torch.Tensor, source: torch.Tensor) -> None:
         """Enqueue a copy. Order on the stream keeps it behind what made the source."""
         into.copy_(source, non_blocking=True)
+
+    def settle(self) -> None:
+        """Wait for the whole device."""
+        torch.cuda.synchronize(self.place)
 
     def tidy(self) -> None:
         """Return cached blocks to the driver, so that they can be had in another shape."""

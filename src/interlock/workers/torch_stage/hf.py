@@ -27,7 +27,7 @@ try:
 except ImportError as error:
     raise ImportError(f"{error.name} is not there: install interlock[hf]", name=error.name) from error
 
-transformers.utils.logging.disable_progress_bar()
+transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
 
 WHOLE = "full_attention"
 

@@ -47,6 +47,7 @@ class TorchStage:
         self._leaving: set[str] = set()
         self._flights: deque[Flight] = deque()
         self._stagings = deque(Staging(model, self._device) for _ in range(self._device.depth))
+        self._device.settle()
         self._lane = ""
         self._broken = ""
         self.steps = 0
@@ -87,10 +88,10 @@ class TorchStage:
         return made
 
     def due(self, now: float) -> float | None:
-        """At once while a row is ready and a set of buffers is free; soon while a step is on its way."""
+        """At once when a step has come down, or one can be launched; else soon, while one is on its way."""
         if self._broken:
             raise WorldError(self._broken)
-        if self._stagings and any(row.wants is not None for row in self._rows.values()):
+        if self._is_down() or (self._stagings and any(row.wants is not None for row in self._rows.values())):
             return 0.0
         return POLL_S if self._flights else None
 
@@ -178,16 +179,18 @@ class TorchStage:
 
     def _land(self) -> list[StageOutput]:
         made: list[StageOutput] = []
-        while self._flights:
-            mark = self._flights[0].mark
-            down = attempt(mark.query) if mark is not None else False
-            if isinstance(down, Fault):
-                self._broken = f"the device is broken: {down.reason}"
-                raise WorldError(self._broken)
-            if not down:
-                break
+        while self._is_down():
             made += self._landed(self._flights.popleft())
         return made
+
+    def _is_down(self) -> bool:
+        """Whether the step that was launched first is over. Raises :class:`WorldError` for a device that is broken."""
+        mark = self._flights[0].mark if self._flights else None
+        down = attempt(mark.query) if mark is not None else False
+        if isinstance(down, Fault):
+            self._broken = f"the device is broken: {down.reason}"
+            raise WorldError(self._broken)
+        return down
 
     def _landed(self, flight: Flight) -> list[StageOutput]:
         made: list[StageOutput] = []
