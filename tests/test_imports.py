@@ -10,7 +10,7 @@ import pytest
 
 import interlock
 
-EXTRAS = {"torch", "websockets", "pocketsphinx", "onnxruntime", "pygraphviz", "numpy", "silero_vad", "hibari", "soxr"}
+EXTRAS = {"torch", "transformers", "safetensors", "websockets", "pocketsphinx", "onnxruntime", "pygraphviz", "numpy", "silero_vad", "hibari", "soxr"}
 
 ASK = """
 import json, runpy, sys
@@ -35,6 +35,18 @@ def test_no_extra_is_loaded(act: str) -> None:
     loaded = loaded_by(act)
     assert "interlock" in loaded
     assert loaded & EXTRAS == set()
+
+
+@pytest.mark.parametrize("act", ["import interlock.serve", "import interlock.workers.echo, interlock.workers.fleet"])
+def test_a_server_leaves_torch_to_its_workers(act: str) -> None:
+    assert not loaded_by(act) & {"torch", "transformers"}
+
+
+def test_the_checks_of_machine_files_need_no_torch() -> None:
+    act = "sys.argv[1:] = ['check', 'machines']; runpy.run_module('interlock', run_name='__main__')"
+    loaded = loaded_by(act)
+    assert "interlock" in loaded
+    assert not loaded & {"torch", "transformers"}
 
 
 def test_import_alone_does_not_load_trio() -> None:
