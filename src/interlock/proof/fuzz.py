@@ -49,6 +49,8 @@ class Target:
     rarely: tuple[str, ...] = ()
     """Acts after which little can happen: most swarms are without them."""
     machines: tuple[str, ...] = ()
+    title: str = ""
+    """What a report calls it, where that is not its kind."""
 
 
 def run_flat(schedule: Schedule) -> Ran:
@@ -57,7 +59,17 @@ def run_flat(schedule: Schedule) -> Ran:
     return Ran(tuple(world.broken), frozenset(world.ledger.rows))
 
 
-OFTEN: Final = {"speak": 6, "open": 2, "resume": 4, "barge_in": 3, "tick": 3, "ack": 2, "tear": 2, "second": 2}
+OFTEN: Final = {
+    "speak": 6,
+    "open": 2,
+    "resume": 4,
+    "barge_in": 3,
+    "tick": 3,
+    "ack": 2,
+    "tear": 2,
+    "second": 2,
+    "give_up": 2,
+}
 
 FLAT: Final = Target(
     "flat",

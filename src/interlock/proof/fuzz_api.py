@@ -206,7 +206,7 @@ def _round(seed: int, examples: int, steps: int, report: Report) -> Found | None
     return None
 
 
-API: Final = Target("flat", tuple(ACTS), run_flat)
+API: Final = Target("flat", tuple(ACTS), run_flat, title="api")
 
 _COUNTED: Final[list[Ran]] = []
 _EVENTS: Final[list[int]] = []

@@ -12,7 +12,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -70,7 +70,7 @@ def fuzz(
     hypothesis_of()
     began, report = time.monotonic(), Report(target, seed)
     first = Round(target, 0, 0, time.time() + budget_s, max_events=max_events, shrink_s=shrink_s, enough=enough)
-    with _workers(jobs) as play:
+    with suppress(KeyboardInterrupt), _workers(jobs) as play:  # whoever stops a campaign wants to see what it found
         for batch in _batches(first, report, seed, jobs, examples, tuple(corpus)):
             for part in play(batch):
                 merge(report, part)

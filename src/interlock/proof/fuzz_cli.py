@@ -22,7 +22,7 @@ FOLDER: Final = ".interlock/fuzz"
 UNITS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0}
 EVERY_S: Final = 0.5
 
-TARGETS: Final = ("flat", "sockets")
+KINDS: Final = ("flat", "api", "sockets")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,7 +32,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         " docs/fuzz.md has a recipe for CI."
     )
     parser.add_argument("machines", nargs="*", metavar="PATH", help="machine files to fuzz, instead of the runtime")
-    parser.add_argument("--kind", choices=TARGETS, default="flat", help="in memory, or over real sockets")
+    kinds = "flat schedules in memory, programs of calls of the public API, or flat schedules over real sockets"
+    parser.add_argument("--kind", choices=KINDS, default="flat", help=kinds)
     parser.add_argument("--budget", type=_seconds, default=60.0, metavar="TIME", help="30s, 10m, 2h (default: 1m)")
     parser.add_argument("--examples", type=_natural, metavar="N", help="at most so many; no default")
     parser.add_argument("--events", type=_natural, default=MAX_EVENTS, metavar="N", help="of one example (default: 20)")
@@ -48,24 +49,37 @@ def main(args: argparse.Namespace) -> int:
     """Fuzz or replay, print what came of it, and return the exit code."""
     if args.replay is not None:
         return _replay(load(Path(args.replay)), args.replay)
-    target, corpus, told = target_of(args.kind, tuple(args.machines)), Corpus(Path(args.corpus)), Told()
+    corpus, told = Corpus(Path(args.corpus)), Told()
+    corpus.make()
     try:
-        report = fuzz(
-            target,
-            seed=args.seed,
-            budget_s=args.budget,
-            examples=args.examples,
-            corpus=corpus.schedules(target.kind),
-            max_events=args.events,
-            jobs=args.jobs or cores(),
-            progress=told,
-        )
+        report = _api(args, told) if args.kind == "api" and not args.machines else _campaign(args, corpus, told)
     finally:
         told.done()
-    corpus.keep(target.kind, report.kept)
     files = [str(corpus.keep_failure(found)) for found in report.failures]
     sys.stdout.write(json.dumps(as_json(report, files), indent=2) + "\n" if args.json else as_text(report, files))
     return BROKEN if report.failures else HOLDS if report.examples else UNUSABLE
+
+
+def _campaign(args: argparse.Namespace, corpus: Corpus, told: Told) -> Report:
+    target = target_of(args.kind, tuple(args.machines))
+    report = fuzz(
+        target,
+        seed=args.seed,
+        budget_s=args.budget,
+        examples=args.examples,
+        corpus=corpus.schedules(target.kind) if not target.machines else (),
+        max_events=args.events,
+        jobs=args.jobs or cores(),
+        progress=told,
+    )
+    corpus.keep(target.kind, report.kept if not target.machines else ())
+    return report
+
+
+def _api(args: argparse.Namespace, told: Told) -> Report:
+    from interlock.proof.fuzz_api import fuzz_api
+
+    return fuzz_api(seed=args.seed, budget_s=args.budget, examples=args.examples, steps=args.events, progress=told)
 
 
 def target_of(kind: str, machines: tuple[str, ...] = ()) -> Target:
@@ -108,10 +122,9 @@ class Told:
 
 def head(report: Report) -> str:
     """Say how much was done."""
-    return (
-        f"{report.target.kind}: {report.examples} examples, {report.events} events in {report.seconds:.1f} s,"
-        f" {report.rate:.0f} a second; {len(report.reached)} rows reached"
-    )
+    name, found = report.target.title or report.target.kind, len(report.reached)
+    done = f"{name}: {report.examples} examples, {report.events} events in {report.seconds:.1f} s"
+    return f"{done}, {report.rate:.0f} a second; {found} rows reached"
 
 
 def as_text(report: Report, files: list[str]) -> str:
@@ -130,7 +143,7 @@ def as_text(report: Report, files: list[str]) -> str:
 def as_json(report: Report, files: list[str]) -> dict[str, Any]:
     """Return the report as machines read it."""
     return {
-        "kind": report.target.kind,
+        "kind": report.target.title or report.target.kind,
         "seed": report.seed,
         "examples": report.examples,
         "events": report.events,

@@ -16,10 +16,17 @@ FAILURES = "failures"
 
 
 class Corpus:
-    """A folder: ``KIND/*.json`` has the corpus, ``failures/*.json`` what was broken. It is made when it is needed."""
+    """A folder: ``KIND/*.json`` has the corpus, ``failures/*.json`` what was broken. It need not be there."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+
+    def make(self) -> None:
+        """Make the folder now: a night's work should not end without a place to put it. Raises :class:`Unusable`."""
+        try:
+            (self.folder / FAILURES).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise Unusable(f"{self.folder}: {error.strerror or error}") from error
 
     def schedules(self, kind: Kind) -> list[Schedule]:
         """Return the corpus of one kind, in an order that does not change. Raises :class:`Unusable`."""

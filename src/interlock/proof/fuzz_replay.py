@@ -28,21 +28,25 @@ class _Telling:
     def __init__(self) -> None:
         self.number = 0
         self.broken = 0
+        self.sessions: list[str] = []
 
     def __call__(self, world: World, event: Event) -> None:
         self.number += 1
         sys.stdout.write(f"{self.number:>3}  {event}\n")
-        for driver in world.host.drivers.values():
-            sys.stdout.write(f"       {' '.join(_stands(driver))}\n")
+        for name, driver in world.host.drivers.items():
+            if name not in self.sessions:
+                self.sessions.append(name)
+            sys.stdout.write(f"       {self.sessions.index(name) + 1}: {' '.join(_stands(driver))}\n")
         for sentence in world.broken[self.broken :]:
             sys.stdout.write(f"     ! {sentence}\n")
         self.broken = len(world.broken)
 
 
 def _stands(driver: Driver) -> Iterator[str]:
-    value = driver.value
-    yield f"{driver.session_id[:9]}:"
+    """Say where a session stands, without the ids that differ from run to run."""
+    value, name = driver.value, driver.session_id.removeprefix("sess_")
     for (machine, key), cell in value.cells.items():
-        yield f"{machine}{'' if key is None else '.' + str(key).rpartition('.')[2]}={cell.state}"
+        short = str(key).removeprefix(f"sess_{name}.").removeprefix(f"resp_{name}_")
+        yield f"{machine}{'' if key is None else '.' + short}={cell.state}"
     head, handed, trimmed = value.journal
     yield f"generation={value.generation} epoch={value.epoch} head={head} handed={handed} trimmed={trimmed}"
