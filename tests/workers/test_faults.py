@@ -167,19 +167,19 @@ FIRST_WORDS = {
 }
 
 
-@pytest.mark.parametrize("words", FIRST_WORDS)
-async def test_a_worker_with_the_wrong_words_never_gets_a_request(words: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first worker of the mind is not one; what was asked meanwhile waits for the next."""
-    commands = [FIRST_WORDS[words]]
+async def test_workers_with_the_wrong_words_never_get_a_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first five workers of the mind are none; what was asked meanwhile waits for the next."""
+    commands = list(FIRST_WORDS.values())
     right = ProcessCarrier._command
     monkeypatch.setattr(ProcessCarrier, "_command", lambda carrier: commands.pop() if commands else right(carrier))
-    async with world(workers=WORKERS, ready=False) as made:
+    settings = WORKERS.model_copy(update={"max_restarts": len(commands)})
+    async with world(workers=settings, ready=False, reserve_s=30.0) as made:
         asking = await made.open(2)
         for client in asking:
             client.ask(words=3)
         for client in asking:
             assert await client.ended() == ("completed", "")
-        assert made.worker()["incarnation"] == 2
+        assert made.worker()["incarnation"] == 1 + len(FIRST_WORDS)
 
 
 async def test_a_stage_that_fails_too_often_is_given_up_and_its_sessions_are_told() -> None:

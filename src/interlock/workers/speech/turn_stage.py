@@ -13,7 +13,7 @@ from interlock.errors import LimitReached
 from interlock.workers.speech.listening import CHUNK_BYTES, INPUT_S
 from interlock.workers.speech.resample import HEARD_HZ
 from interlock.workers.speech.turns import FRAME_MS, FRAME_SAMPLES, Cut, Turn, TurnConfig
-from interlock.workers.speech.vad import STATE, SileroNetwork
+from interlock.workers.speech.vad import KEPT, SileroNetwork
 from interlock.workers.stage import OutputKind, StageOutput, StageRequest
 from interlock.workers.torch_stage.batch import Batch, Cells, Layout
 from interlock.workers.torch_stage.device import find_device
@@ -68,7 +68,7 @@ class TurnModel:
     """Implements :class:`interlock.workers.torch_stage.batch.BatchModel`. Parameters are those of a turn."""
 
     repeatable = True  # states move on in the last lines of a step
-    state = STATE
+    state = KEPT
     inputs: Mapping[str, Layout] = {"chunk": Layout((FRAME_SAMPLES,), torch.int16)}
     outputs: Mapping[str, Layout] = {"speech": Layout((), torch.float32)}
 

@@ -33,9 +33,9 @@ CONTEXT_SAMPLES = 64
 MEMORY = 128
 """Width of the LSTM."""
 
-STATE = {"memory": Layout((2, MEMORY), torch.float32), "context": Layout((CONTEXT_SAMPLES,), torch.float32)}
+KEPT = {"memory": Layout((2, MEMORY), torch.float32), "context": Layout((CONTEXT_SAMPLES,), torch.float32)}
 
-STATE_BYTES = sum(layout.nbytes for layout in STATE.values())
+STATE_BYTES = sum(layout.nbytes for layout in KEPT.values())
 """What one request holds on the device."""
 
 _STRIDES = (1, 2, 2, 1)
@@ -50,7 +50,7 @@ class SileroVad:
     def __init__(self, capacity: int = 16) -> None:
         device = find_device(threads=1)
         self._network = SileroNetwork(device)
-        self._pool = SlotPool(max(capacity, 1), STATE, device)
+        self._pool = SlotPool(max(capacity, 1), KEPT, device)
         self._place = device.place
         self.probabilities([self.lend("warm")], [bytes(2 * FRAME_SAMPLES)])  # the first call pays for torch's start
         self.take_back("warm")
@@ -83,7 +83,7 @@ class SileroNetwork:
         self._weights = _weights(device.place)
 
     def __call__(self, chunks: torch.Tensor, slots: torch.Tensor, state: Mapping[str, torch.Tensor]) -> torch.Tensor:
-        """``chunks`` (B, 512) int16, ``slots`` (B,), ``state`` by :data:`STATE` -> probabilities (B,)."""
+        """``chunks`` (B, 512) int16, ``slots`` (B,), ``state`` by :data:`KEPT` -> probabilities (B,)."""
         heard = torch.cat((state["context"][slots], chunks.float() / 32768), dim=1)
         speech, memory = self._forward(heard, state["memory"][slots].transpose(0, 1))
         state["memory"][slots] = memory.transpose(0, 1)
