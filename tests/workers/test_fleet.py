@@ -127,6 +127,22 @@ async def test_orders_are_done_in_order_whatever_they_are(nursery: trio.Nursery,
     assert [r for r in running.sink.replies if not isinstance(r, Output)] == [*expected, Aborted("last")]
 
 
+async def test_a_worker_says_what_its_model_holds_with_each_sign_of_life(
+    nursery: trio.Nursery, carrier: CarrierName
+) -> None:
+    running = Running(nursery, carrier)
+    link = await running.ready()
+    link.submit("r1", 1, {})
+    link.append("r1", bytes(1000))
+    with trio.fail_after(10):
+        while running.fleet.held("think") != {"slots": 1, "bytes": 1000}:  # noqa: ASYNC110 - beats come by time
+            await trio.sleep(0.02)
+    (worker,) = running.fleet.workers()
+    assert (worker["stage"], worker["state"], worker["incarnation"]) == ("think", "READY", 1)
+    assert worker["held"] == {"slots": 1, "bytes": 1000}
+    assert (worker["pid"] is None) == (carrier == "thread")
+
+
 async def test_an_id_that_the_stage_never_knew_is_confirmed(nursery: trio.Nursery, carrier: CarrierName) -> None:
     running = Running(nursery, carrier)
     (await running.ready()).abort(["never"])
