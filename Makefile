@@ -17,8 +17,8 @@ setup: $(STAMP) ## Create .venv with Interlock and all its extras; nothing to do
 demo: $(STAMP) ## Speak with a session, lose the line, interrupt it, and watch its states
 	$(BIN)/interlock demo
 
-test: $(STAMP) ## Run all tests
-	$(BIN)/pytest
+test: $(STAMP) ## Run all tests, on every core
+	$(BIN)/pytest -n auto
 
 check: $(STAMP) ## Lint, types, layers, tidiness; machine files, tables and drawings agree
 	$(BIN)/ruff check .
