@@ -19,13 +19,15 @@ if TYPE_CHECKING:
     from interlock.proof.fuzz_world import World
 
 
-def wrong_at_rest(world: World) -> Iterator[str]:
-    """Yield what does not hold although every task waits."""
+def wrong_at_rest(world: World, *, whole: bool) -> Iterator[str]:
+    """Yield what does not hold although every task waits; not ``whole``, only of sessions that have moved since."""
     for link in world.links:
         link.listen(world.ledger)
     for driver in world.host.drivers.values():
-        yield from (f"{sentence} (at rest)" for sentence in judge_rest(driver))
-        yield from _wrong_with(world, driver)
+        if whole or world.judged.get(driver.session_id) is not driver.value:
+            yield from (f"{sentence} (at rest)" for sentence in judge_rest(driver))
+            yield from _wrong_with(world, driver)
+            world.judged[driver.session_id] = driver.value
         yield from _not_closed(world, driver)
     for call in world.calls:
         if not call.outcome and call.link.reads and not world.pipeline.prepare_s:

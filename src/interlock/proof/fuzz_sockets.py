@@ -112,7 +112,7 @@ class SocketWorld(World):
         elif act in ACTS:
             ACTS[act](self, pick)
 
-    async def rest(self) -> None:
+    async def rest(self, *, whole: bool = False) -> None:
         """Wait until nothing has moved for a while, and ask."""
         await trio.testing.wait_all_tasks_blocked(QUIET_S)
         self._ask()

@@ -24,6 +24,7 @@ from interlock.runtime.driver import Driver
 from interlock.runtime.host import Host
 from interlock.runtime.talk import Session
 from interlock.session.settings import Settings
+from interlock.session.value import Value
 from interlock.workers.echo import EARS, MIND, VOICE, EchoPipeline
 from interlock.workers.scripted import Script, ScriptedFleet
 
@@ -112,7 +113,9 @@ class World:
         self.clients: list[Client] = []
         self.calls: list[Call] = []
         self._watch = watch
-        self._judged = -1
+        self.judged: dict[str, Value] = {}
+        """The value of each session, as it was last looked at in rest."""
+        self._decisions = -1
         self._rested = False
 
     @property
@@ -194,16 +197,16 @@ class World:
             for _ in range(1 if event.haste == 2 else 3):
                 await trio.lowlevel.checkpoint()
 
-    async def rest(self) -> None:
+    async def rest(self, *, whole: bool = False) -> None:
         """Let everything run until all wait, and ask."""
         now = trio.lowlevel.current_statistics()
         if not self._rested or now.tasks_runnable or now.seconds_to_next_deadline <= 0:
             await trio.testing.wait_all_tasks_blocked()
             self._rested = True
-        elif self.ledger.decisions == self._judged:
+        elif self.ledger.decisions == self._decisions and not whole:
             return  # the act was nothing
-        self._judged = self.ledger.decisions
-        self.broken.extend(wrong_at_rest(self))
+        self._decisions = self.ledger.decisions
+        self.broken.extend(wrong_at_rest(self, whole=whole))
 
     async def pass_time(self, seconds: float) -> None:
         """Let time pass, from deadline to deadline."""
@@ -218,7 +221,7 @@ class World:
         return max(trio.lowlevel.current_statistics().seconds_to_next_deadline, 0.0)
 
     async def _finish(self) -> None:
-        await self.rest()
+        await self.rest(whole=True)
         await self._recover()
         for name, stage in self.fleet.stages.items():
             if stage.condition == "lost":

@@ -57,7 +57,9 @@ class Witness:
             _remember(history, effect)
         if isinstance(event, TransportClosed) and event.generation in before.closing:
             history.closed.append(event.generation)
-        wrong = [*judge(before, event, decision), *_judge_history(history, before, decision.value)]
+        wrong = list(judge(before, event, decision))
+        if decision.value.cells is not before.cells or decision.value.closing is not before.closing:
+            wrong += _judge_history(history, before, decision.value)
         self.broken += [f"{sentence} (after {type(event).__name__}, {before.session_id})" for sentence in wrong]
 
     def refused(self, at: float, before: Value, event: Message, code: str) -> None:
@@ -79,10 +81,11 @@ class Witness:
 def judge(before: Value, event: Message, decision: Decision) -> Iterator[str]:
     """Yield what one commit breaks, from the commit alone."""
     after = decision.value
-    yield from _one_claim(after)
+    if after.cells is not before.cells:  # the data plane leaves the machines alone, and comes far more often
+        yield from _one_claim(after)
+        yield from _owed_until_released(decision)
     yield from _only_growing(before, after)
     yield from _known_token(before, event, after)
-    yield from _owed_until_released(decision)
     yield from _nothing_stale(before, event, after)
     if before.state("session") in OVER and after.journal.head != before.journal.head:
         yield "promise 5: something was sequenced after the session's terminal event"
