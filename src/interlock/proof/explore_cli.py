@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from interlock.proof import mutants_cli
 from interlock.proof.explore.chart import svg_chart, text_chart
 from interlock.proof.explore.model import Model
 from interlock.proof.explore.replay import replayed
@@ -49,11 +50,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--states", type=_natural, default=Limits().states, metavar="N", help="stop at so many (default: %(default)s)")
     add("--seconds", type=_natural, default=int(Limits().seconds), metavar="S", help="stop then (default: %(default)s)")
     add("--out", metavar="DIR", help="write each counterexample there: chart as .txt and .svg, path as .json")
+    mutants_cli.arguments(parser)
     add("--json", action="store_true", help="print the reports as one JSON document")
 
 
 def main(args: argparse.Namespace) -> int:
     """Explore, report, and return the worst verdict as an exit code."""
+    if args.mutants or args.generate:
+        _folder(args)
+        return mutants_cli.main(args)
     limits = Limits(args.states, float(args.seconds))
     found = [explored(model, limits) for model in _models(args)]
     if args.out is not None:
@@ -86,12 +91,17 @@ def _models(args: argparse.Namespace) -> list[Model]:
         return [model for target in args.targets for model in models(target)]
     if unknown := [name for name in args.world or () if name not in WORLDS]:
         raise Unusable(f"no world is called {', '.join(unknown)}; there are {', '.join(WORLDS)}")
-    folder = Path(args.machines) / "world"
-    if not folder.is_dir():
-        raise Unusable(f"{folder}: is not there; run this where Interlock's machines are, or name a target of yours")
+    folder = _folder(args)
     names = args.world or list(WORLDS)
     worlds = [SessionWorld(name, WORLDS[name], str(folder), symmetric=args.symmetric) for name in names]
     return list[Model](worlds)
+
+
+def _folder(args: argparse.Namespace) -> Path:
+    folder = Path(args.machines) / "world"
+    if not folder.is_dir():
+        raise Unusable(f"{folder}: is not there; run this where Interlock's machines are, or name a target of yours")
+    return folder
 
 
 def _print(args: argparse.Namespace, found: Sequence[Exploration], missing: Sequence[object]) -> None:

@@ -135,7 +135,9 @@ class _Search:
         for move in self.model.moves(state):
             outcome = self.model.take(state, move)
             graph.rows.update(outcome.rows)
-            self._note(outcome.broken, number, move.label)
+            if outcome.broken:  # what comes after a broken step is not a state of anything
+                self._note(outcome.broken, number, move.label)
+                continue
             target = self._number(outcome.state, number, move.label, graph.depths[number] + 1)
             graph.targets.append(target)
             graph.actions.append(self._action(move))

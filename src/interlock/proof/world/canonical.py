@@ -218,7 +218,7 @@ def _world_cells(
                 number = generations[data.generation]
                 cells[name, number] = Cell(state, _link(world, cell, tokens, place)._replace(generation=number))
             case "caller":
-                if state == "WAITING" or data.claim == world.value.generation:
+                if state == "WAITING" or data.claim >= world.value.generation:
                     named = _caller(world, data, generations, place)
                     cells[name, named.claim] = Cell(state, named)
             case "stage":

@@ -18,7 +18,7 @@ from interlock.proof.world.canonical import canonical
 from interlock.proof.world.chances import Chances
 from interlock.proof.world.fairness import FAIRNESS, SYSTEM, TIMED
 from interlock.proof.world.place import World
-from interlock.proof.world.properties import PROPERTIES, judge_commit, judge_resume, judge_world
+from interlock.proof.world.properties import PROPERTIES, judge_commit, judge_refusal, judge_resume, judge_world
 from interlock.proof.world.symmetry import orbit, sorted_clients
 from interlock.proof.world.talk import Talk
 from interlock.session import books
@@ -34,7 +34,7 @@ OLD = 1
 """A position that everybody has, and that is trimmed: below it there is something that is lost."""
 
 BROKEN = (Defect, ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
-"""What a machine that is wrong may raise out of `decide`. Anything else is ours, and is not caught."""
+"""What a machine that is wrong may raise: out of `decide`, or out of a world that it tells what cannot be."""
 
 
 class SessionWorld:
@@ -166,7 +166,10 @@ class _Run:
         while queue and not self.broken:
             message = queue.popleft()
             inside = message.machine in self.model.world.machines and message.__class__.__module__ != m.__name__
-            queue.extendleft(reversed(list(self._world(message) if inside else self._session(message))))
+            try:
+                queue.extendleft(reversed(list(self._world(message) if inside else self._session(message))))
+            except BROKEN as wrong:
+                self.broken.append(f"no defect: {type(wrong).__name__}: {wrong}")
 
     def _world(self, message: Message) -> Iterator[Message]:
         """Let the adversary's machines take a message; what they say to the session is next."""
@@ -190,12 +193,10 @@ class _Run:
         except ClientError as refusal:
             if self.talk:
                 self.talk.refused(event, refusal.code)
+            self.broken += judge_refusal(before, event)
             self.rows += [] if isinstance(refusal, LimitReached) else refusing(before.value, event, refusal.code)
             if isinstance(event, m.ResumeRequested):
                 yield self.model.loaded.messages.CallFailed(event.claim)  # it is raised where the call was made
-            return
-        except BROKEN as wrong:
-            self.broken.append(f"no defect: {type(wrong).__name__}: {wrong}")
             return
         self.rows += [(taken.address[0], taken.row) for taken in decision.taken if taken.row is not None]
         self.broken += judge_commit(before, event, decision)
@@ -275,12 +276,14 @@ def _marks(world: World) -> Iterator[str]:
     value = world.value
     session, attachment = value.state("session"), value.state("attachment")
     claim_rests = attachment not in ("ACTIVATING", "REPLAYING")
-    requests = {cell.state for (name, _), cell in value.cells.items() if name == "request"}
+    waited_for = [name for (name, _), cell in value.cells.items() if name == "response" or cell.state in WORKING]
     if session == "CLOSED":
         yield "closed"
     if session in ("CLOSING", "QUARANTINED"):
         yield "closing"
     if claim_rests:
         yield "claim at rest"
-    if claim_rests and not requests & WORKING and session not in ("OPENING", "CLOSING"):
+    if claim_rests and not waited_for and session not in ("OPENING", "CLOSING"):
         yield "rest"
+    if value.state("lease") == "GRACE" and all(cell.state == "STRANGER" for cell in world.of("client")):
+        yield "abandoned"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from interlock.machine import Message
+from interlock.machine import Cancelled, Message
 from interlock.proof.explore.model import Property
 from interlock.proof.promises import CLAIMED, OVER, judge
 from interlock.proof.world.place import CLOSING, HELD, LIVE, World
@@ -21,18 +21,27 @@ from interlock.tables import messages as m
 
 ALWAYS = {
     "no defect": "No machine ever meets an event that its state does not list.",
-    "promise 1": "A cancelled claim leaves nothing attached and a grace running; attachment and lease agree, always.",
+    "promise 1": "Every cancel lands: nothing is attached, a grace runs, and attachment and lease agree, always.",
     "promise 2": "From the step that accepts an interrupt, no output of an older epoch is in the journal.",
     "promise 3": "A client that no successor superseded knows a token that opens the session, while it is open.",
     "promise 4": "What a stage holds, or may hold, is on the books; a session that is CLOSED has nothing there.",
     "promise 5": "Each response and each session is ended once, in the step in which it ends.",
+    "one answer": "At most one answer is live: a newer turn supersedes it.",
+    "cleaned up": "What an interrupted epoch holds at a stage is being cleaned up, and its fence knows of it.",
     "answered": "Whoever waits for a claim waits for one that is under way.",
-    "told truly": "A client that says truly what it has is let in, or told from where it can go on.",
+    "told truly": "A client that says truly what it has is let in, or told what it lost; what is over is no error.",
     "closed once": "Every transport carries the claim, or is owed exactly one close.",
 }
 
 ABOUT_RUNS = (
     Property("can end", "From every reachable state, the session can come to CLOSED.", "AG EF", goal="closed"),
+    Property(
+        "left alone",
+        "Every fair run in which nobody who knows the session is left, and a grace runs, comes to CLOSED.",
+        "leads to",
+        goal="closed",
+        after="abandoned",
+    ),
     Property(
         "comes to rest",
         "When the clients are quiet, every fair run passes through rest again and again.",
@@ -68,6 +77,10 @@ def judge_commit(before: World, event: Message, decision: Decision) -> Iterator[
     yield from _one_end(before.value, decision)
     yield from _ordered_once(before.value, decision)
     yield from _credentials_delivered(before, decision.value)
+    if isinstance(event, m.TransportLost):
+        yield from _survives(before.value, decision.value)
+    if isinstance(event, Cancelled) and event.target == "attachment" and event.stamp == before.value.generation:
+        yield from _rolled_back(before.value, decision.value)
 
 
 def judge_world(world: World) -> Iterator[str]:
@@ -75,6 +88,8 @@ def judge_world(world: World) -> Iterator[str]:
     yield from _nothing_old(world)
     yield from _somebody_knows(world)
     yield from _on_the_books(world)
+    yield from _cleaned_up(world)
+    yield from _landed(world)
     yield from _nobody_waits_in_vain(world)
     yield from _transports(world)
 
@@ -87,8 +102,33 @@ def judge_resume(world: World, event: m.ResumeRequested, decision: Decision) -> 
     refusal = next((effect for effect in decision.effects if isinstance(effect, m.RefuseResume)), None)
     if refusal is not None and refusal.code != "journal_gap":
         yield f"told truly: a good token and a true position were refused as {refusal.code}"
+    if refusal is None and event.position < value.journal.trimmed:
+        yield f"told truly: at {event.position} it is let in, and never told that history up to {value.journal} is gone"
     if refusal is not None and not event.position < refusal.resumable_from <= value.journal.head:
         yield f"told truly: at {event.position} it is sent to {refusal.resumable_from}, of {value.journal}"
+
+
+def judge_refusal(world: World, event: Message) -> Iterator[str]:
+    """FE-21: to cancel an answer that has ended is no error."""
+    if isinstance(event, m.CancelRequested) and world.value.state("session") == "OPEN":
+        ended = [entry.response_id for entry in world.value.playback if entry.ended]
+        yield from (
+            f"told truly: {name} has ended; to cancel it is no error" for name in ended if name == event.response_id
+        )
+
+
+def _survives(before: Value, after: Value) -> Iterator[str]:
+    """TW-02: a lost transport is a detach, not an end; but for the first, before its credentials were handed over."""
+    is_first = before.generation == 1 and before.state("attachment") == "ACTIVATING"
+    if before.state("session") == "OPEN" != after.state("session") and not is_first:
+        yield "promise 3: a session that can be resumed was ended by the loss of a transport"
+
+
+def _rolled_back(before: Value, after: Value) -> Iterator[str]:
+    """AT-01: a claim that is cancelled before it is attached is undone, whichever half of it was done."""
+    found = after.state("attachment")
+    if before.state("attachment") in ("ACTIVATING", "REPLAYING") and found not in ("ROLLED_BACK", "CLOSED"):
+        yield f"promise 1: the claim was cancelled, and the attachment is {found}"
 
 
 def _one_end(before: Value, decision: Decision) -> Iterator[str]:
@@ -170,6 +210,35 @@ def _on_the_books(world: World) -> Iterator[str]:
     for (name, key), cell in world.value.cells.items():
         if name == "fence" and any(not world.value.state("request", held) for held in cell.data.ids):
             yield f"promise 4: fence {key} waits for an id that nobody owes"
+
+
+def _cleaned_up(world: World) -> Iterator[str]:
+    """FE-01: an epoch that is over is over at the stages too: each id is being cleaned up, and held by its fence."""
+    value = world.value
+    if value.state("session") != "OPEN":
+        return
+    live = [str(key) for name, key in value.cells if name == "response"]
+    if len(live) > 1:
+        yield f"one answer: {', '.join(live)} are live"
+    for (name, key), cell in value.cells.items():
+        if name == "request" and cell.data.response_id and cell.data.epoch != value.epoch:
+            fence = value.cells.get(("fence", cell.data.epoch))
+            if fence is None or key not in fence.data.ids:
+                yield f"cleaned up: {key} is of an older epoch, and no fence waits for it"
+            if cell.state not in ("ABORTING", "OWED"):
+                yield f"cleaned up: {key} is of an older epoch, and is still {cell.state}"
+
+
+def _landed(world: World) -> Iterator[str]:
+    value = world.value
+    claim = value.cells["attachment", None].data.claim
+    for cell in world.of("caller"):
+        if cell.state != "CANCELLED":
+            continue
+        if value.state("session") == "OPENING":
+            yield "promise 1: the open was cancelled, and the session is still OPENING"
+        elif cell.data.claim == claim and value.state("attachment") in ("ACTIVATING", "REPLAYING"):
+            yield f"promise 1: the claim was cancelled, and the attachment is {value.state('attachment')}"
 
 
 def _nobody_waits_in_vain(world: World) -> Iterator[str]:
