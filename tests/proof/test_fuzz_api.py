@@ -6,12 +6,13 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from interlock.proof.fuzz import FLAT
-from interlock.proof.fuzz_api import CALLS, CLAIMS, STAGES, Broken, api_machine, fuzz_api
+from interlock.proof.fuzz_api import fuzz_api
 from interlock.proof.fuzz_pump import Pump, SteppedWorld
+from interlock.proof.fuzz_rules import CALLS, CLAIMS, STAGES, Api, Broken
 from interlock.proof.fuzz_schedule import Event, Found, Schedule
 from tests.proof.fuzz_faults import planted
 
-TestApi = api_machine().TestCase
+TestApi = Api.TestCase
 TestApi.settings = settings(
     max_examples=40,
     stateful_step_count=15,

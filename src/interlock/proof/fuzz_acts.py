@@ -205,6 +205,7 @@ ACTS: Final[dict[str, Act]] = {
     "cancel": _saying(lambda session: session.cancel_response()),
     "create": _saying(lambda session: session.create_response()),
     "playback_ack": _saying(lambda session: session.playback_ack("", 40)),
+    "update": _saying(lambda session: session.update({"idle_timeout_s": 3})),
     "heartbeat": _saying(lambda session: session.heartbeat()),
     "close": _saying(lambda session: session.close()),
     "detach": _saying(lambda session: session.detach()),

@@ -83,11 +83,20 @@ class Call:
     """Empty while it waits; then ``returned``, ``cancelled``, or the reason of what it raised."""
 
 
+FACE: Final = "face"
+"""A third stage that answers: it has something to show when the voice has finished."""
+
+CHAINS: Final = ((MIND, VOICE), (MIND, VOICE), (MIND,), (MIND, VOICE, FACE))
+"""The stages that answer, for each of the variants."""
+
+
 class FuzzedPipeline(EchoPipeline):
     """A pipeline that may take its time, or refuse."""
 
-    prepare_s = 0.0
-    refuses = False
+    def __init__(self, answer: tuple[str, ...]) -> None:
+        self.answer = answer
+        self.prepare_s = 0.0
+        self.refuses = False
 
     async def prepare(self, config: Mapping[str, Any]) -> None:
         """Prepare, as long as it takes."""
@@ -104,9 +113,10 @@ class World:
         self.schedule = schedule
         self.clock = trio.testing.MockClock()
         self.ledger = Ledger()
-        self.pipeline = FuzzedPipeline()
+        variant = schedule.variant % len(VARIANTS)
+        self.pipeline = FuzzedPipeline(CHAINS[variant])
         self.fleet = fleet()
-        self.host = Host(self.pipeline, self.fleet, VARIANTS[schedule.variant % len(VARIANTS)], self.ledger)
+        self.host = Host(self.pipeline, self.fleet, VARIANTS[variant], self.ledger)
         self.host_scope = trio.CancelScope()
         self.host_over = False
         self.links: list[Link] = []
@@ -269,10 +279,11 @@ Act: TypeAlias = Callable[[World, int], float | None]
 
 def fleet() -> ScriptedFleet:
     """Return stages that hear, think at once, and speak for 0.32 s: a response is live until time passes."""
-    made = ScriptedFleet(EARS, MIND, VOICE)
+    made = ScriptedFleet(EARS, MIND, VOICE, FACE)
     made[EARS].script = Script(transcript="hello")
     made[MIND].script = Script(texts=("You said: ", "hello."))
     made[VOICE].script = Script(frames=8, ahead=2, begins="input")
+    made[FACE].script = Script(frames=2, begins="finish")
     return made
 
 
