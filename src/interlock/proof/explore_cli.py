@@ -129,7 +129,7 @@ def _write(folder: Path, found: Sequence[Exploration]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         for told in found:
             for finding in told.findings:
-                if finding.verdict is Verdict.VIOLATED:
+                if finding.verdict is Verdict.VIOLATED and finding.property.modality != "sometimes":
                     _write_one(folder, told.model, finding)
     except OSError as wrong:
         raise Unusable(f"{folder}: cannot be written: {wrong.strerror}") from None

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from interlock.errors import ClientError, Defect, LimitReached
-from interlock.machine import Address, Cell, Cells, Composition, Machine, Message, Row, Taken
-from interlock.proof.explore.model import Letter, Move, Outcome, Property
+from interlock.machine import Address, Cell, Cells, Composition, Machine, Message, Row, Taken, address_of
+from interlock.proof.explore.model import ROWS, Letter, Move, Outcome, Property
 
 Test: TypeAlias = Callable[[Cells], bool]
 Happens: TypeAlias = Callable[[Cells], Iterable[Message]]
@@ -67,7 +67,11 @@ class System:
         self.composition = Composition(*self.machines)
         promised = [Property("no defect", "No machine ever meets an event that its state does not list.")]
         promised += [Property(name, sentence) for name, (sentence, _) in self.always.items()]
-        self.properties = (*promised, *self.about_runs, Property("every row", "Every row fires.", "sometimes"))
+        self.properties = (
+            *promised,
+            *self.about_runs,
+            Property("every row", "Every row fires.", "sometimes", goal=ROWS),
+        )
 
     @property
     def lifelines(self) -> Sequence[str]:
@@ -101,7 +105,7 @@ class System:
             try:
                 run = self.composition.run(state, event, self.facts, self.limits)
             except ClientError as refusal:
-                letters.append(Letter("", lifeline(_address(event)), f"{event}: refused, {refusal.code}"))
+                letters.append(Letter("", lifeline(address_of(event)), f"{event}: refused, {refusal.code}"))
                 rows += [] if isinstance(refusal, LimitReached) else self._refusing(state, event, refusal.code)
                 continue
             except Defect as wrong:
@@ -150,7 +154,7 @@ class System:
         return f"{name} {key}".strip()
 
     def _refusing(self, state: Cells, event: Message, code: str) -> list[tuple[str, Row]]:
-        name, key = _address(event)
+        name, key = address_of(event)
         found = state[name, key].state
         rows = self.composition.machines[name].table.rows
         return [(name, row) for row in rows if (row.state, row.event, row.refuse) == (found, type(event), code)]
@@ -160,10 +164,6 @@ def lifeline(address: Address) -> str:
     """Return the column of one machine or instance."""
     name, key = address
     return name if key is None else f"{name} {key}"
-
-
-def _address(event: Message) -> Address:
-    return event.machine, getattr(event, event.key) if event.key else None
 
 
 def _letters(taken: Sequence[Taken], effects: Sequence[Message]) -> Iterator[Letter]:

@@ -54,7 +54,7 @@ def killed(mutant: Mutant, world: Worlds, names: Sequence[str], machines: str, l
 def _in_world(mutant: Mutant, model: Model, limits: Limits) -> Kill:
     graph = search(model, limits, stop_at_first=True)
     for finding in judged(graph, limits).findings:
-        if finding.verdict is Verdict.VIOLATED:
+        if finding.verdict is Verdict.VIOLATED and finding.property.modality != "sometimes":
             return Kill(mutant, model.name, finding.property.name, finding.seen, finding.path, graph.states)
     seen = "" if not graph.incomplete else f"not complete: {graph.incomplete}"
     return Kill(mutant, model.name, seen=seen, states=graph.states)

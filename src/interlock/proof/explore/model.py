@@ -13,6 +13,9 @@ from interlock.machine import Row
 
 Modality: TypeAlias = Literal["always", "sometimes", "AG EF", "again and again", "leads to"]
 
+ROWS = "rows"
+"""The goal of a *sometimes* that asks for every row of the machines."""
+
 State: TypeAlias = Any
 """A canonical state. Opaque to engines."""
 

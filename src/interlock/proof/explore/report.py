@@ -44,7 +44,7 @@ def _finding(told: Exploration, finding: Finding) -> Iterator[str]:
     yield f"  {finding.verdict:<12} {asked.name} ({asked.modality}): {asked.sentence}"
     if finding.seen:
         yield f"      {finding.seen}"
-    if finding.verdict is Verdict.VIOLATED:
+    if finding.verdict is Verdict.VIOLATED and asked.modality != "sometimes":
         chart = text_chart(replayed(told.model, finding.path), told.model.lifelines)
         yield from ("      " + line for line in chart.splitlines())
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from interlock.machine import Row
 from interlock.proof.explore.liveness import stays, traps
-from interlock.proof.explore.model import Model, Property
+from interlock.proof.explore.model import ROWS, Model, Property
 from interlock.proof.explore.search import Graph, Limits
 
 
@@ -58,7 +58,8 @@ class Exploration(NamedTuple):
 
 def judged(graph: Graph, limits: Limits | None = None) -> Exploration:
     """Ask every property of a finished search."""
-    found = tuple(_finding(graph, asked) for asked in graph.model.properties if asked.modality != "sometimes")
+    asked = [one for one in graph.model.properties if one.modality != "sometimes" or one.goal]
+    found = tuple(_finding(graph, one) for one in asked)
     return Exploration(
         graph.model,
         "plain",
@@ -77,6 +78,8 @@ def judged(graph: Graph, limits: Limits | None = None) -> Exploration:
 def _finding(graph: Graph, asked: Property) -> Finding:
     if asked.modality == "always":
         return _always(graph, asked)
+    if asked.modality == "sometimes":
+        return _sometimes(graph, asked)
     if graph.incomplete:
         return Finding(asked, Verdict.UNDETERMINED, f"the search is not complete: {graph.incomplete}")
     if getattr(graph.model, "symmetric", False) and asked.modality != "AG EF":
@@ -96,6 +99,17 @@ def _always(graph: Graph, asked: Property) -> Finding:
     if graph.incomplete:
         return Finding(asked, Verdict.UNDETERMINED, f"the search is not complete: {graph.incomplete}")
     return Finding(asked, Verdict.HOLDS)
+
+
+def _sometimes(graph: Graph, asked: Property) -> Finding:
+    if asked.goal == ROWS:
+        dead = [row for row in graph.model.rows() if not graph.rows[row]]
+        seen = f"{len(dead)} rows never fire" if dead else ""
+    else:
+        seen = "" if any(asked.goal in marks for marks in graph.marks) else f"no state is {asked.goal!r}"
+    if seen and graph.incomplete:
+        return Finding(asked, Verdict.UNDETERMINED, f"{seen}, but the search is not complete: {graph.incomplete}")
+    return Finding(asked, Verdict.VIOLATED if seen else Verdict.HOLDS, seen)
 
 
 def _can_end(graph: Graph, asked: Property) -> Finding:
