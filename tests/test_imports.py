@@ -10,7 +10,20 @@ import pytest
 
 import interlock
 
-EXTRAS = {"torch", "transformers", "safetensors", "websockets", "pocketsphinx", "onnxruntime", "pygraphviz", "numpy", "silero_vad", "hibari", "soxr"}
+EXTRAS = {
+    # what an extra brings
+    "torch",
+    "transformers",
+    "safetensors",
+    "websockets",
+    "pocketsphinx",
+    "onnxruntime",
+    "pygraphviz",
+    "numpy",
+    "silero_vad",
+    "hibari",
+    "soxr",
+}
 
 ASK = """
 import json, runpy, sys

@@ -16,6 +16,8 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
+from interlock.tables import TABLES
+
 ROOT = Path(__file__).parent.parent
 FILE_LINES = 400
 FUNCTION_LINES = 50
@@ -165,6 +167,9 @@ def holds_a_state(target: ast.expr | str) -> bool:
     return re.fullmatch(r"(?:.*_)?states?", name) is not None
 
 
+STATES = {info.name for table in TABLES.values() for info in table.states}
+
+
 def named_state(value: ast.expr) -> str:
     """Give the state that an expression names, as text or as a member, if it is one."""
     if isinstance(value, ast.Constant) and isinstance(value.value, str):
@@ -173,7 +178,7 @@ def named_state(value: ast.expr) -> str:
         name = ast.unparse(value).rpartition(".")[2]
     else:
         return ""
-    return name if re.fullmatch(r"[A-Z][A-Z_]+", name) else ""
+    return name if name in STATES else ""
 
 
 def no_place_of_our_own(source: Source) -> Iterator[Finding]:
