@@ -78,7 +78,7 @@ def system(name: str, store: str) -> System:
                     yield m.WorkBegun(number)
                 case "WRITING":
                     yield m.WriteArrived(number)
-                case "WRITTEN":
+                case _:
                     yield m.WorkDone(number)
         if cells["lock", None].state == "HELD":
             yield m.LeaseOver()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -136,7 +137,7 @@ def _write(folder: Path, found: Sequence[Exploration]) -> None:
 
 
 def _write_one(folder: Path, model: Model, finding: Finding) -> None:
-    stem = f"{model.name} {finding.property.name}".replace(" ", "-").replace("/", "-")
+    stem = re.sub(r"[^A-Za-z0-9]+", "-", f"{model.name} {finding.property.name}")
     replay = replayed(model, finding.path)
     written = {"model": model.name, "property": finding.property.name, "seen": finding.seen, "path": list(finding.path)}
     (folder / f"{stem}.txt").write_text(text_chart(replay, model.lifelines) + "\n", "utf-8")

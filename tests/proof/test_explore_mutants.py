@@ -1,0 +1,87 @@
+"""Mutants: each is planted, and the shortest path that was recorded when it was found still shows it.
+
+`interlock explore --mutants --record` looks for all of them again and writes the paths anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from interlock.proof.explore.chart import text_chart
+from interlock.proof.explore.mutant import Mutant, Unplantable, changed, planted, written
+from interlock.proof.explore.mutate import generated
+from interlock.proof.explore.replay import Unplayable, replayed
+from interlock.proof.mutants_cli import one
+from interlock.proof.world.bounds import WORLDS
+from interlock.proof.world.model import SessionWorld
+from interlock.proof.world.properties import ALWAYS
+from interlock.session import decide as core
+
+FOLDER = Path(__file__).parent.parent / "mutants"
+MACHINES = str(FOLDER.parent.parent / "machines")
+MUTANTS = {mutant.name: mutant for mutant in written(str(FOLDER))}
+RECORDED: dict[str, dict[str, Any]] = json.loads((FOLDER / "paths.json").read_text("utf-8"))
+SHOWN = [name for name, kill in RECORDED.items() if kill["finds"] in ALWAYS]
+
+
+@cache
+def world(name: str) -> SessionWorld:
+    return SessionWorld(name, WORLDS[name], f"{MACHINES}/world")
+
+
+def test_every_mutant_is_found_or_says_why_it_cannot_be() -> None:
+    assert set(RECORDED) == {mutant.name for mutant in MUTANTS.values() if not mutant.survives}
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_the_recorded_path_shows_the_mutant_and_nothing_else(name: str) -> None:
+    kill = RECORDED[name]
+    with planted(MUTANTS[name], MACHINES):
+        assert kill["finds"] in replayed(world(kill["world"]), kill["path"]).names
+    with contextlib.suppress(Unplayable):  # without the fault it does not even come so far
+        assert replayed(world(kill["world"]), kill["path"]).names == ()
+
+
+def test_attached_clears_presented_fails_with_a_chart() -> None:
+    kill = one(MUTANTS["ATTACHED clears presented"], MACHINES)
+    assert (kill.finds, len(kill.path)) == ("promise 3", 6)
+    with planted(kill.mutant, MACHINES):
+        replay = replayed(world(kill.world), kill.path)
+    chart = text_chart(replay, world(kill.world).lifelines)
+    assert "ResumeRequested(claim=2, token=T0, position=1)" in chart
+    assert chart.splitlines()[-1].startswith("      => promise 3: ReplayDelivered is no proof")
+
+
+def test_a_mutant_is_gone_when_its_block_is_left() -> None:
+    before = core.COMPOSITION
+    with planted(MUTANTS["AT-01"], MACHINES):
+        assert core.COMPOSITION is not before
+    assert core.COMPOSITION is before
+
+
+def test_a_line_that_is_not_there_or_stands_twice_is_refused() -> None:
+    mutant = Mutant("x", "x", "a.toml", "line", "other")
+    with pytest.raises(Unplantable, match="has no line"):
+        changed("nothing", mutant)
+    with pytest.raises(Unplantable, match="more than once"):
+        changed("line line", mutant)
+
+
+def test_mutants_are_made_of_every_row_that_does_something() -> None:
+    made = generated(core.COMPOSITION.machines)
+    assert len({mutant.name for mutant in made}) == len(made)
+    assert {mutant.file for mutant in made} == {f"{name}.toml" for name in core.COMPOSITION.machines}
+
+
+@pytest.mark.parametrize(
+    "name", ["attachment ACTIVATING Cancelled: has no landing", "fence OPEN EpochEnded if owes: drops VoidOutput"]
+)
+def test_a_made_mutant_is_found(name: str) -> None:
+    (mutant,) = (made for made in generated(core.COMPOSITION.machines) if made.name == name)
+    assert one(mutant, MACHINES).finds
