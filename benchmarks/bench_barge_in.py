@@ -124,8 +124,8 @@ async def until(transport: MemoryTransport, kind: str) -> None:
         await transport._changed.wait()
 
 
-async def over_a_host(device: str) -> dict[str, float]:
-    """Interrupt every session, several times, each while the others go on."""
+async def over_a_host(device: str, times: list[float]) -> dict[str, float]:
+    """Interrupt every session, several times, each while the others go on; ``times`` gets ms until each release."""
     args = SIZE | {"capacity": 2 * SESSIONS, "max_batch": SESSIONS, "device": device, "threads": 1, "positions": 256}
     stages = [
         StageSpec("ears", "bench_barge_in:Ears", carrier="thread"),
@@ -143,7 +143,7 @@ async def over_a_host(device: str) -> dict[str, float]:
         async with trio.open_nursery() as nursery:
             for transport, session in opened:
                 nursery.start_soon(one, session, transport)
-    times = sorted(1000 * each.seconds for each in found)
+    times += sorted(1000 * each.seconds for each in found)
     return {
         "interrupts": len(found),
         "stale_frames": sum(each.stale for each in found),
@@ -200,7 +200,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     device = parser.parse_args().device
-    rows: dict[str, Any] = {"worker": in_the_worker(device), "host": trio.run(over_a_host, device)}
+    times: list[float] = []
+    rows: dict[str, Any] = {"worker": in_the_worker(device), "host": trio.run(over_a_host, device, times)}
     for name, row in rows.items():
         print(f"{name}: " + ", ".join(f"{key} {value:g}" for key, value in row.items()))
     print(f"targets: no stale frame ({rows['host']['stale_frames']}); two steps ({rows['worker']['steps_most']})")
@@ -208,6 +209,25 @@ def main() -> None:
     where = {"python": platform.python_version(), "torch": torch.__version__, "device": device}
     path = RESULTS / f"bench_barge_in.{device}.json"
     path.write_text(json.dumps({"where": where, "rows": rows}, indent=2) + "\n")
+    plot(times, rows["worker"]["step_ms"], path.with_suffix(".svg"))
+
+
+def plot(times: Sequence[float], step_ms: float, path: Path) -> None:
+    """Draw which share of the requests is released how soon; without matplotlib there is no picture."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        return
+    figure = Figure(figsize=(6, 3.2))
+    axes = figure.subplots()
+    axes.step(times, [(index + 1) / len(times) for index in range(len(times))], where="post")
+    axes.axvline(2 * step_ms, color="grey", linestyle=":", label=f"two steps of the full batch, {2 * step_ms:.1f} ms")
+    axes.set(
+        xlabel="from the interrupt to the release on the host's books, ms", ylabel="share of requests", ylim=(0, 1)
+    )
+    axes.legend(fontsize=8)
+    figure.tight_layout()
+    figure.savefig(path)
 
 
 if __name__ == "__main__":
