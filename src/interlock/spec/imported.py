@@ -93,7 +93,7 @@ class _Import:
         return Imported(self.name, "\n".join(self._lines()), tuple(map(one_line, dict.fromkeys(self.notes))), guards)
 
     def _state(self, path: Path) -> str:
-        return self.states.of("\0".join(path), capitals("_".join(path)))
+        return self.states.of(repr(path), capitals("_".join(path)))
 
     def _event(self, trigger: str) -> str:
         return self.events.of(trigger, camel(trigger))
