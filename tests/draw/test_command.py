@@ -37,7 +37,7 @@ def test_the_committed_drawings_show_the_committed_machines(
     monkeypatch.chdir(ROOT)
     assert main(["draw", "--check"]) == CLEAN, capsys.readouterr().out
     made = {f"{path.stem}.{suffix}" for path in Path("machines").glob("*.toml") for suffix in ("dot", "mmd", "svg")}
-    drawn = {path.name for path in Path("diagrams").iterdir() if path.is_file()}  # the world's have a folder of their own
+    drawn = {path.name for path in Path("diagrams").iterdir() if path.is_file()}  # the world has a folder of its own
     assert drawn == made | {"overview.dot", "overview.mmd", "overview.svg"}
 
 
