@@ -45,11 +45,10 @@ sweep-full: $(STAMP) ## The same in pairs, the canonical cases in threes; writes
 mutants: $(STAMP) ## Plant one-line faults in the runtime, and print which scenario of the sweep finds each
 	$(BIN)/python -m tests.mutants.runtime.kills
 
+BENCHMARKS := step sweep trace fuzz link stage barge_in sessions
+
 bench: $(VENV)/.bench ## Measure, each number beside its peer's in the same run
-	@set -e; for file in benchmarks/bench_*.py; do \
-		test -e "$$file" || { echo "no benchmarks/bench_*.py yet"; break; }; \
-		echo "== $$file"; $(BIN)/python "$$file"; \
-	done
+	@set -e; for name in $(BENCHMARKS); do echo "== benchmarks/$$name.py"; $(BIN)/python benchmarks/$$name.py; done
 
 $(VENV)/.bench: $(STAMP)
 	@echo "== installing the peers of the benchmarks"

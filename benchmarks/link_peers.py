@@ -1,4 +1,4 @@
-"""The far ends of benchmarks/bench_link.py: ``python link_peers.py pipe``, ``... zmq ADDRESS``. Each echoes a frame.
+"""The far ends of benchmarks/link.py: ``python link_peers.py pipe``, ``... zmq ADDRESS``. Each echoes a frame.
 
 ``echo`` is the far end of ours: a stage model that says what it hears, for ``interlock.workers.child``.
 """

@@ -19,8 +19,8 @@ ALIKE = "not without_a_cache"
 
 STEPS = [
     ("tests", [sys.executable, "-m", "pytest", "-q", "-rs", *TESTS, "-k", ALIKE], 120),
-    ("stage", [sys.executable, "benchmarks/bench_stage.py", "--device", "cuda"], 50),
-    ("barge-in", [sys.executable, "benchmarks/bench_barge_in.py", "--device", "cuda"], 50),
+    ("stage", [sys.executable, "benchmarks/stage.py", "--device", "cuda"], 50),
+    ("barge-in", [sys.executable, "benchmarks/barge_in.py", "--device", "cuda"], 50),
 ]
 """What runs, and the seconds that it may take: 220 in all."""
 

@@ -1,6 +1,6 @@
 """Binding: names of a table meet functions of Python, once, at import; then ``step`` is a lookup.
 
-The step is pure. It costs one nested lookup, the guards that it asks, and a tuple; benchmarks/bench_step.py measures
+The step is pure. It costs one nested lookup, the guards that it asks, and a tuple; benchmarks/step.py measures
 it beside engines that do more.
 """
 

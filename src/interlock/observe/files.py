@@ -17,7 +17,7 @@ from interlock.observe.record import FORMAT, sealed
 from interlock.tables import SOURCES, TABLES
 
 LEVEL: Final = 1
-"""zlib's fastest: lines repeat so much that more effort gains little (benchmarks/bench_trace.py)."""
+"""zlib's fastest: lines repeat so much that more effort gains little (benchmarks/trace.py)."""
 
 CHUNK: Final = 64 * 1024
 """Bytes of lines that are compressed at once. A call of zlib for each line would cost more than the line."""

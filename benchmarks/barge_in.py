@@ -128,7 +128,7 @@ async def over_a_host(device: str, times: list[float]) -> dict[str, float]:
     """Interrupt every session, several times, each while the others go on; ``times`` gets ms until each release."""
     args = SIZE | {"capacity": 2 * SESSIONS, "max_batch": SESSIONS, "device": device, "threads": 1, "positions": 256}
     stages = [
-        StageSpec("ears", "bench_barge_in:Ears", carrier="thread"),
+        StageSpec("ears", "barge_in:Ears", carrier="thread"),
         StageSpec("mind", "interlock.workers.torch_stage.language:seeded", args),
     ]
     found: list[Interrupted] = []
@@ -207,7 +207,7 @@ def main() -> None:
     print(f"targets: no stale frame ({rows['host']['stale_frames']}); two steps ({rows['worker']['steps_most']})")
     RESULTS.mkdir(exist_ok=True)
     where = {"python": platform.python_version(), "torch": torch.__version__, "device": device}
-    path = RESULTS / f"bench_barge_in.{device}.json"
+    path = RESULTS / f"barge_in.{device}.json"
     path.write_text(json.dumps({"where": where, "rows": rows}, indent=2) + "\n")
     plot(times, rows["worker"]["step_ms"], path.with_suffix(".svg"))
 

@@ -1,6 +1,6 @@
 """What a step costs, beside a bare dictionary lookup and seven other engines, in one run.
 
-    python benchmarks/bench_step.py [--quick] [--out build/bench]
+    python benchmarks/step.py [--quick] [--out build/bench]
 
 Every sample stands between two samples of the lookup and is divided by their mean, so that a machine whose speed moves
 tells the same ratio. The figure is the median. Prints a table, writes step.json and step.svg, and ends with 0 when the
@@ -194,7 +194,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=Path("build/bench"), metavar="DIR", help="where step.json goes")
     args = parser.parse_args()
     if absent := missing():
-        print(f"bench_step: {', '.join(absent)} not installed; pip install -e '.[bench]'", file=sys.stderr)
+        print(f"step: {', '.join(absent)} not installed; pip install -e '.[bench]'", file=sys.stderr)
         return 2
     figures = measured(5 if args.quick else 31)
     promises = targets(figures, *instance())

@@ -213,7 +213,7 @@ def main() -> None:
             "bytes_an_event": round(size / judged, 1),
         },
     }
-    (RESULTS / "bench_trace.json").write_text(json.dumps(found, indent=2) + "\n")
+    (RESULTS / "trace.json").write_text(json.dumps(found, indent=2) + "\n")
 
 
 if __name__ == "__main__":

@@ -199,7 +199,7 @@ def tell(kind: str, row: dict[str, Any]) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", choices=("spoken", "scripted"))
-    only, path = parser.parse_args().only, RESULTS / "bench_sessions.json"
+    only, path = parser.parse_args().only, RESULTS / "sessions.json"
     rows: dict[str, Any] = json.loads(path.read_text())["rows"] if only and path.exists() else {}
     for name, run in (("scripted", scripted), ("spoken", spoken)):
         if only in (None, name):

@@ -109,7 +109,7 @@ def main() -> None:
     }
     RESULTS.mkdir(exist_ok=True)
     result = {"where": where, "rows": rows, "faults": faults}
-    (RESULTS / "bench_fuzz.json").write_text(json.dumps(result, indent=2) + "\n")
+    (RESULTS / "fuzz.json").write_text(json.dumps(result, indent=2) + "\n")
 
 
 if __name__ == "__main__":

@@ -138,7 +138,7 @@ def main() -> None:
     )
     RESULTS.mkdir(exist_ok=True)
     where = {"python": platform.python_version(), "trio": trio.__version__, "machine": platform.machine()}
-    (RESULTS / "bench_sweep.json").write_text(json.dumps({"where": where, "rows": rows}, indent=2) + "\n")
+    (RESULTS / "sweep.json").write_text(json.dumps({"where": where, "rows": rows}, indent=2) + "\n")
 
 
 if __name__ == "__main__":

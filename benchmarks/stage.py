@@ -160,7 +160,7 @@ def save(device: str, rows: dict[str, dict[str, float]]) -> None:
     RESULTS.mkdir(exist_ok=True)
     kind = torch.cuda.get_device_name() if device == "cuda" else platform.machine()
     where = {"python": platform.python_version(), "torch": torch.__version__, "device": kind}
-    path = RESULTS / f"bench_stage.{device}.json"
+    path = RESULTS / f"stage.{device}.json"
     path.write_text(json.dumps({"where": where, "target": TARGET, "rows": rows}, indent=2) + "\n")
     plot(rows, path.with_suffix(".svg"), kind)
 
