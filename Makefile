@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check tables diagrams sweep sweep-full mutants bench gpu clean
+.PHONY: help setup demo test gate check tables diagrams sweep sweep-full mutants bench gpu clean
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -18,7 +18,10 @@ demo: $(STAMP) ## Speak with a session, lose the line, interrupt it, and watch i
 	$(BIN)/interlock demo
 
 test: $(STAMP) ## Run all tests, on every core
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n auto -m "not gate"
+
+gate: $(STAMP) ## Run the proofs that take minutes: every operation of a session, cancelled in pairs
+	$(BIN)/pytest -n auto -m gate
 
 check: $(STAMP) ## Lint, types, layers, tidiness; machine files, tables and drawings agree
 	$(BIN)/ruff check .

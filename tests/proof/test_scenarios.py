@@ -17,12 +17,12 @@ def assert_all_held(report: Report) -> None:
     assert report.plans > 0
 
 
-@pytest.mark.parametrize("name", [name for name in SCENARIOS if name not in (*PLAIN, *RACING)])
-def test_beside_a_fault(name: str) -> None:
+@pytest.mark.parametrize("name", [name for name in SCENARIOS if name not in RACING])
+def test_at_every_step(name: str) -> None:
     assert_all_held(sweep(SCENARIOS[name], 1))
 
 
-@pytest.mark.slow
+@pytest.mark.gate
 @pytest.mark.timeout_s(300)
 @pytest.mark.parametrize("name", PLAIN)
 def test_in_pairs(name: str) -> None:
