@@ -1,4 +1,4 @@
-"""Twelve faults as one might make them in the runtime or the books, each planted for as long as a block runs.
+"""Thirteen faults as one might make them in the runtime or the books, each planted for as long as a block runs.
 
 Each is one line's worth: a check forgotten, an order not given, a mark moved too far. No static rule sees any of them.
 """
@@ -16,6 +16,7 @@ from interlock.proof.fuzz import FLAT
 from interlock.proof.fuzz_campaign import fuzz
 from interlock.proof.fuzz_schedule import as_text
 from interlock.runtime import acts, hear
+from interlock.runtime.beside import Timer
 from interlock.runtime.deadlines import Deadlines
 from interlock.runtime.delivery import Delivery
 from interlock.runtime.driver import Driver
@@ -24,6 +25,7 @@ from interlock.session import books, decide, facts
 from interlock.session.books import Acknowledged, InputReleased, Produced
 from interlock.session.credential import Credential
 from interlock.session.value import Value
+from interlock.tables import messages as m
 
 
 def attribute(owner: Any, name: str, fault: Callable[..., Any]) -> tuple[Any, str, Any, Any]:
@@ -103,6 +105,13 @@ def start_delivery(driver: Driver, started: Callable[[Driver], None] = acts.star
     delivery.cursor += delivery.generation > 1
 
 
+def answer_claim(driver: Driver, effect: Any, answered: Callable[..., None] = acts.answer_claim) -> None:
+    """Let a refused resume begin the grace anew."""
+    answered(driver, effect)
+    if isinstance(effect, m.RefuseResume) and driver.value.state("lease") == "GRACE":
+        driver.host.deadlines.arm(Timer(driver.session_id, "lease", None, m.GraceExpired), driver.settings.grace_s)
+
+
 @contextmanager
 def planted(name: str) -> Iterator[None]:
     """Run a block with one fault in the code."""
@@ -133,6 +142,7 @@ FAULTS: dict[str, tuple[Any, Any, Any, Any]] = {
     "close_not_booked": attribute(Driver, "delivered", delivered),
     "input_released_twice": attribute(hear, "_consumed", consumed),
     "writer_not_woken": attribute(Driver, "hold", hold),
+    "grace_begins_anew": attribute(acts, "answer_claim", answer_claim),
     "replay_begins_late": attribute(acts, "start_delivery", start_delivery),
 }
 

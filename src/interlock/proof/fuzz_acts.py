@@ -175,6 +175,7 @@ def refuse_sessions(world: World, _: int) -> None:
 
 def leap(world: World, pick: int) -> None:
     """The clock jumps past deadlines: the process was stopped, or the machine slept."""
+    world.ledger.leapt_at = world.clock.current_time()
     world.clock.jump((3.0, 40.0, 400.0)[pick % 3])
 
 

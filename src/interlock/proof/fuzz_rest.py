@@ -28,7 +28,7 @@ def wrong_at_rest(world: World, *, whole: bool) -> Iterator[str]:
             yield from (f"{sentence} (at rest)" for sentence in judge_rest(driver))
             yield from _wrong_with(world, driver)
             world.judged[driver.session_id] = driver.value
-        yield from _not_closed(world, driver)
+        yield from _not_in_time(world, driver)
     for call in world.calls:
         if not call.outcome and call.link.reads and not world.pipeline.prepare_s:
             yield "promise 1: a call of open or resume waits for nothing"
@@ -51,15 +51,15 @@ def _wrong_with(world: World, driver: Driver) -> Iterator[str]:
         yield "promise 1: a session is open that nobody can name"
 
 
-def _not_closed(world: World, driver: Driver) -> Iterator[str]:
-    ordered, patience = (
-        world.ledger.story(driver.session_id).ordered,
-        max(driver.settings.evict_s, driver.settings.drain_s) + 0.001,
-    )
+def _not_in_time(world: World, driver: Driver) -> Iterator[str]:
+    story, settings, now = world.ledger.story(driver.session_id), driver.settings, trio.current_time()
     for generation in driver.value.closing:
-        since = trio.current_time() - ordered[generation]
-        if since > patience:
-            yield f"promise 1: transport {generation} was to be closed {since} s ago"
+        since = now - story.ordered[generation]
+        if since > max(settings.evict_s, settings.drain_s) + 1e-3:
+            yield f"promise 1: transport {generation} was to be closed {since:g} s ago"
+    since = now - story.grace_began
+    if driver.value.state("lease") == "GRACE" and since > settings.grace_s + 1e-3:
+        yield f"promise 3: nobody was attached for {since:g} s, and the session lives on"
 
 
 def _carries(world: World, link: Link) -> bool:

@@ -57,8 +57,11 @@ class Story:
     current: bytes = b""
     presented: bytes = b""
     claim_head: int = 0
+    claims: int = 0
+    """The generation of the last accepted claim."""
     ordered: dict[int, float] = field(default_factory=dict)
     """When each transport was ordered to close."""
+    grace_began: float = 0.0
 
 
 class Link(MemoryTransport):
@@ -73,7 +76,7 @@ class Link(MemoryTransport):
         self.last = position
         self.over = False
         self.rude = False
-        self._writes: list[tuple[int, int]] = [(0, 0)]
+        self._writes: list[tuple[int, int, int]] = [(0, 0, 0)]
         self._read_up_to = 0
 
     @property
@@ -87,8 +90,9 @@ class Link(MemoryTransport):
         self.tear()
 
     async def send(self, frames: Sequence[bytes]) -> None:
-        """Write; remember from where on nothing may be stale."""
-        self._writes.append((len(self.frames), self.story.voided_head if self.story else 0))
+        """Write; remember what may be in it: nothing stale, and nothing at all once another claim was accepted."""
+        voided, claims = (self.story.voided_head, self.story.claims) if self.story else (0, 0)
+        self._writes.append((len(self.frames), voided, claims))
         if self.rude:
             await trio.lowlevel.checkpoint()
             raise OSError("broken")
@@ -101,13 +105,13 @@ class Link(MemoryTransport):
             self._read_up_to += 1
             while len(self._writes) > 1 and self._writes[1][0] <= index:
                 self._writes.pop(0)
-            self._hear(ledger, _read(self.frames[index]), self.frames[index], self._writes[0][1])
+            self._hear(ledger, _read(self.frames[index]), self.frames[index], self._writes[0])
 
-    def _hear(self, ledger: Ledger, event: Heard, frame: bytes, barrier: int) -> None:
+    def _hear(self, ledger: Ledger, event: Heard, frame: bytes, write: tuple[int, int, int]) -> None:
         if event.type in HELLO:
             self._greeted(ledger, event)
         elif event.server_event_seq and self.story is not None:
-            ledger.broken += _wrong_with(self, self.story, event, frame, barrier)
+            ledger.broken += _wrong_with(self, self.story, event, frame, write)
             self.last = max(self.last, event.server_event_seq)
             self.over = self.over or event.type in TERMINAL
             self.story.frames.setdefault(event.server_event_seq, frame)
@@ -126,8 +130,11 @@ class Link(MemoryTransport):
         self.story.tokens.append(event.resume_token)
 
 
-def _wrong_with(link: Link, story: Story, event: Heard, frame: bytes, barrier: int) -> list[str]:
+def _wrong_with(link: Link, story: Story, event: Heard, frame: bytes, write: tuple[int, int, int]) -> list[str]:
     seq, wrong = event.server_event_seq, []
+    _, barrier, claims = write
+    if link.token and claims > link.generation:
+        wrong.append(f"promise 1: transport {link.generation} was written to after claim {claims}")
     if not link.token:
         wrong.append(f"promise 3: {event.type} came before the credentials")
     if seq <= link.last:
@@ -164,6 +171,8 @@ class Ledger(Witness):
         super().__init__()
         self.stories: dict[str, Story] = {}
         self.rows: set[tuple[str, str, str, str]] = set()
+        self.leapt_at = -math.inf
+        """When the clock last jumped past deadlines, which are then late."""
 
     def story(self, session_id: str) -> Story:
         """Return the story of a session; it begins when it is first asked for."""
@@ -182,10 +191,13 @@ class Ledger(Witness):
         for effect in decision.effects:
             if isinstance(effect, m.RotateCredential | m.RefuseResume):
                 self.broken += _judge_token(story, event, effect, before)
+                story.claims = decision.value.generation
             elif isinstance(effect, m.VoidOutput):
                 story.voided_head = before.journal.head
             elif isinstance(effect, m.EvictTransport | m.DropTransport | m.FinishTransport):
                 story.ordered[effect.generation] = at
+        if decision.value.cells is not before.cells:
+            self.broken += _judge_grace(story, at, self.leapt_at, before, decision.value)
         if decision.value.journal.trimmed > before.journal.trimmed:
             self.broken += _judge_trim(event, before, decision.value)
         if isinstance(event, Acknowledged) and event.generation == before.generation:
@@ -218,3 +230,15 @@ def _judge_trim(event: Message, before: Value, after: Value) -> list[str]:
         may = before.journal.head
     trimmed = after.journal.trimmed
     return [f"promise 3: {type(event).__name__} lets history go up to {trimmed}, and not {may}"] * (trimmed > may)
+
+
+def _judge_grace(story: Story, at: float, leapt_at: float, before: Value, after: Value) -> list[str]:
+    """A full grace runs from the detach: nothing that is refused meanwhile moves it."""
+    was, is_now = before.state("lease"), after.state("lease")
+    if is_now == "GRACE" and was != "GRACE":
+        story.grace_began = at
+    reason = after.cells["session", None].data.reason
+    expired = was == "GRACE" and is_now != "GRACE" and reason == "disconnect_grace_expired"
+    ran, grace_s = at - story.grace_began, before.settings.grace_s
+    is_late = ran > grace_s + 1e-3 and story.grace_began > leapt_at
+    return [f"promise 3: a grace was over after {ran:g} s"] * (expired and (is_late or ran < grace_s - 1e-3))

@@ -31,7 +31,7 @@ from interlock.workers.scripted import Script, ScriptedFleet
 JUMPS: Final = 2_000
 """Deadlines that may pass while the host shuts down."""
 
-SHORT: Final[dict[str, Any]] = {"write_bytes": 4096, "grace_s": 30.0, "cleanup_s": 4.0, "shutdown_s": 8.0}
+SHORT: Final[dict[str, Any]] = {"write_bytes": 4096, "grace_s": 10.0, "cleanup_s": 4.0, "shutdown_s": 8.0}
 TIGHT: Final[dict[str, Any]] = {"max_requests": 4, "max_fences": 2, "max_evicting": 1, "max_notices": 2, "max_turns": 1}
 
 VARIANTS: Final = (
