@@ -222,9 +222,7 @@ def plot(times: Sequence[float], step_ms: float, path: Path) -> None:
     axes = figure.subplots()
     axes.step(times, [(index + 1) / len(times) for index in range(len(times))], where="post")
     axes.axvline(2 * step_ms, color="grey", linestyle=":", label=f"two steps of the full batch, {2 * step_ms:.1f} ms")
-    axes.set(
-        xlabel="from the interrupt to the release, ms", ylabel="share of requests", ylim=(0, 1)
-    )
+    axes.set(xlabel="from the interrupt to the release, ms", ylabel="share of requests", ylim=(0, 1))
     axes.legend(fontsize=8)
     figure.tight_layout()
     figure.savefig(path)

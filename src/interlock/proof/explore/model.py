@@ -23,8 +23,8 @@ State: TypeAlias = Any
 class Property(NamedTuple):
     """What is asked: a short name, a sentence that a reader can judge, and how the sentence is meant.
 
-    *always*: in every reachable state and at every step. *sometimes*: in some state that is marked ``goal``; or, for the
-    goal :data:`ROWS`, each row at some step. *AG EF*: from every reachable state, a state marked ``goal`` can be
+    *always*: in every reachable state and at every step. *sometimes*: in some state that is marked ``goal``; or, for
+    the goal :data:`ROWS`, each row at some step. *AG EF*: from every reachable state, a state marked ``goal`` can be
     reached. *again and again*: every fair run passes ``goal`` without end. *leads to*: every fair run that passes
     ``after`` comes to ``goal``.
     """
