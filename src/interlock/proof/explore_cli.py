@@ -17,7 +17,7 @@ from interlock.proof.explore.report import as_json, coverage, row_text, text
 from interlock.proof.explore.search import Limits, Progress, search
 from interlock.proof.explore.target import Unusable, models
 from interlock.proof.explore.verdict import Exploration, Finding, Verdict, judged
-from interlock.proof.world.bounds import WORLDS
+from interlock.proof.world.bounds import LARGE, WORLDS
 from interlock.proof.world.model import SessionWorld
 
 CODES = {Verdict.HOLDS: 0, Verdict.VIOLATED: 1, Verdict.UNDETERMINED: 2}
@@ -45,10 +45,20 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = "Exit codes: 0 all holds, 1 something is violated, 2 something is not known, or could not be done."
     add = parser.add_argument
     add("targets", nargs="*", metavar="TARGET", help="path.py, module, path.py:name or module:name")
-    add("--world", action="append", metavar="NAME", help=f"of {', '.join(WORLDS)}; may be repeated (default: all)")
+    add(
+        "--world",
+        action="append",
+        metavar="NAME",
+        help=f"of {', '.join(WORLDS)} (default: all of these), or {', '.join(LARGE)}; may be repeated",
+    )
+    add(
+        "--engine",
+        choices=["plain", "fast"],
+        help=f"default: plain, and fast (needs numpy) for {', '.join(LARGE)}",
+    )
     add("--machines", default="machines", metavar="DIR", help="folder with world/ in it (default: machines)")
     add("--symmetric", action="store_true", help="count clients that are alike once; what is about runs is not asked")
-    add("--states", type=_natural, default=Limits().states, metavar="N", help="stop at so many (default: %(default)s)")
+    add("--states", type=_natural, metavar="N", help="stop at so many (default: 1000000; 100000000 in the fast engine)")
     add("--seconds", type=_natural, default=int(Limits().seconds), metavar="S", help="stop then (default: %(default)s)")
     add("--out", metavar="DIR", help="write each counterexample there: chart as .txt and .svg, path as .json")
     mutants_cli.arguments(parser)
@@ -60,8 +70,7 @@ def main(args: argparse.Namespace) -> int:
     if args.mutants or args.generate:
         _folder(args)
         return mutants_cli.main(args)
-    limits = Limits(args.states, float(args.seconds))
-    found = [explored(model, limits) for model in _models(args)]
+    found = [explored(model, _limits(args, model), fast=_is_fast(args, model)) for model in _models(args)]
     if args.out is not None:
         _write(Path(args.out), found)
     missing = coverage(found) if not args.targets and not args.world else []
@@ -70,13 +79,33 @@ def main(args: argparse.Namespace) -> int:
     return CODES[Verdict.VIOLATED] if missing else worst
 
 
-def explored(model: Model, limits: Limits) -> Exploration:
+def explored(model: Model, limits: Limits, *, fast: bool = False) -> Exploration:
     """Search and judge, and say on stderr how far it is once that takes a while."""
     told = Told(model.name)
     try:
-        return judged(search(model, limits, told), limits)
+        return _fast(model, limits, told) if fast else judged(search(model, limits, told), limits)
     finally:
         told.done()
+
+
+def _fast(model: Model, limits: Limits, told: Told) -> Exploration:
+    if not isinstance(model, SessionWorld):
+        raise Unusable("--engine fast is for the session's worlds; machines of your own go through the plain one")
+    try:
+        from interlock.proof.fast import engine, verdict
+    except ImportError as wrong:
+        raise Unusable(f"--engine fast needs {wrong.name}: pip install numpy") from None
+    search = engine.Engine(model)
+    return verdict.judged(search, search.run(limits, told), limits)
+
+
+def _is_fast(args: argparse.Namespace, model: Model) -> bool:
+    return args.engine == "fast" or (args.engine is None and model.name in LARGE)
+
+
+def _limits(args: argparse.Namespace, model: Model) -> Limits:
+    most = 100_000_000 if _is_fast(args, model) else Limits().states
+    return Limits(args.states or most, float(args.seconds))
 
 
 def _natural(written: str) -> int:
@@ -90,12 +119,13 @@ def _models(args: argparse.Namespace) -> list[Model]:
         raise Unusable("--world is about the session's worlds; leave it out, or the target")
     if args.targets:
         return [model for target in args.targets for model in models(target)]
-    if unknown := [name for name in args.world or () if name not in WORLDS]:
-        raise Unusable(f"no world is called {', '.join(unknown)}; there are {', '.join(WORLDS)}")
+    known = WORLDS | LARGE
+    if unknown := [name for name in args.world or () if name not in known]:
+        raise Unusable(f"no world is called {', '.join(unknown)}; there are {', '.join(known)}")
     folder = _folder(args)
     names = args.world or list(WORLDS)
-    worlds = [SessionWorld(name, WORLDS[name], str(folder), symmetric=args.symmetric) for name in names]
-    return list[Model](worlds)
+    fast = {name for name in names if args.engine == "fast" or (args.engine is None and name in LARGE)}
+    return [SessionWorld(n, known[n], str(folder), symmetric=args.symmetric or n in fast) for n in names]
 
 
 def _folder(args: argparse.Namespace) -> Path:

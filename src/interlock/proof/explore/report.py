@@ -26,6 +26,8 @@ def _lines(told: Exploration, rows: bool) -> Iterator[str]:
         f"{model.name}: {told.states:,} states{stands}, {told.steps:,} steps, depth {told.depth},"
         f" {told.seconds:.1f} s ({told.engine} engine)"
     )
+    if told.note:
+        yield f"  {told.note}"
     yield f"  {'not complete: ' + told.incomplete if told.incomplete else 'complete within its bounds'}"
     for name, value in model.bounds.items():
         if value not in (False, (), [], ""):
@@ -73,6 +75,7 @@ def as_json(told: Exploration) -> dict[str, Any]:
         "weight": told.weight,
         "steps": told.steps,
         "depth": told.depth,
+        "note": told.note,
         "seconds": round(told.seconds, 3),
         "complete": not told.incomplete,
         "incomplete": told.incomplete,

@@ -43,7 +43,9 @@ class Exploration(NamedTuple):
     limits: Limits
     findings: tuple[Finding, ...]
     rows: Mapping[tuple[str, Row], int]
-    """How often each row fired."""
+    """How often each row fired; once, where nobody counted."""
+    note: str = ""
+    """What else a reader should know of how it was found."""
 
     @property
     def verdict(self) -> Verdict:

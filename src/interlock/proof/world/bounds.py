@@ -32,6 +32,8 @@ class Bounds(NamedTuple):
     """Moves that the adversary does not make in this world."""
     embedded: bool = False
     """Whether whoever embeds the host closes, interrupts and asks for another idle time, at any moment."""
+    prepared: bool = False
+    """Begin when the pipeline has accepted the session, and its credentials are on their way."""
     attached: bool = False
     """Begin with a client that is attached, and not with the opening."""
 
@@ -96,4 +98,21 @@ WORLDS: dict[str, Bounds] = {
         requests=2, stages=("mind",), listens=True, positions=False, without=STILL | {"WatchCancelled"}, attached=True
     ),
 }  # fmt: skip
-"""Small enough for the plain engine, and together they take every row. The large one is in the fast engine's hands."""
+"""Small enough for the plain engine, and together they take every row."""
+
+PARTED = frozenset({"ClientLeft", "AnswerCancelled"})
+"""What does not happen where the fast engine works: it keeps the number of clients, and knows no answer by its name."""
+
+LARGE: dict[str, Bounds] = {
+    "pair": Bounds(clients=2, generations=2, positions=False, prepared=True, without=PARTED),
+    "meeting": Bounds(
+        clients=1, generations=2, requests=1, stages=("mind",), positions=False, prepared=True,
+        without=PARTED | SOUND | {"CallerCancelled", "HungUp", "WentSilent", "Died"},
+    ),
+    "crowd": Bounds(clients=6, generations=3, positions=False, prepared=True, without=PARTED),
+    "whole": Bounds(
+        clients=2, generations=3, epochs=2, requests=2, stages=("mind",), positions=False, prepared=True,
+        without=PARTED | {"Disowned", "WatchCancelled", "Vanished", "OutputMade"},
+    ),
+}  # fmt: skip
+"""For the fast engine: two that the plain one can follow, one of many clients, and one of everything at once."""

@@ -12,7 +12,7 @@ What is compared stays comparable, and what is counted only to be unique is name
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from interlock.machine import Address, Cell
 from interlock.proof.world.bounds import Bounds
@@ -32,37 +32,68 @@ BASE = 1
 """The rank of the trimmed mark; what lies below it has rank 0."""
 
 
+class Renaming(NamedTuple):
+    """What everything is called from now on."""
+
+    epochs: Rank
+    generations: Rank
+    requests: Ids
+    responses: Ids
+    incarnations: Mapping[tuple[str, int], int]
+    tokens: Ids
+    place: Callable[[int], int]
+    opening: bool
+
+    def client(self, cell: Cell) -> Cell:
+        """Rename what one client knows; tokens that open nothing are forgotten."""
+        data = cell.data
+        known = tuple(sorted(self.tokens[token] for token in data.tokens if token in self.tokens))
+        position = self.place(data.position) if self.opening or cell.state != "STRANGER" else 0
+        link = self.generations.get(data.link, 0)
+        return Cell(cell.state, data._replace(tokens=known, position=position, link=link))
+
+
+def renaming(world: World, bounds: Bounds) -> Renaming:
+    """Find the canonical names for what ``world`` refers to."""
+    value = world.value
+    return Renaming(
+        epochs=_ranks(_epochs(world), 1),
+        generations=_generations(world),
+        requests={str(key): f"q{rank}" for rank, key in enumerate(_keys(value, "request"), 1)},
+        responses={str(key): f"r{rank}" for rank, key in enumerate(_keys(value, "response"), 1)},
+        incarnations=_incarnations(world),
+        tokens=_tokens(value),
+        place=_positions(world) if bounds.positions else _nowhere,
+        opening=_is_opening(world),
+    )
+
+
 def canonical(world: World, bounds: Bounds) -> World:
     """Return the canonical form of ``world``."""
-    value = world.value
-    epochs = _ranks(_epochs(world), 1)
-    generations = _generations(world)
-    requests = {str(key): f"q{rank}" for rank, key in enumerate(_keys(value, "request"), 1)}
-    responses = {str(key): f"r{rank}" for rank, key in enumerate(_keys(value, "response"), 1)}
-    place = _positions(world) if bounds.positions else _nowhere
-    tokens = _tokens(value)
-    incarnations = _incarnations(world)
-    cells = _session_cells(value, epochs, generations, requests, responses, incarnations)
-    journal = value.journal
-    credential = value.credential
-    renamed = value._replace(
-        cells=cells,
-        epoch=epochs[value.epoch],
+    return renamed(world, bounds, renaming(world, bounds))
+
+
+def renamed(world: World, bounds: Bounds, names: Renaming) -> World:
+    """Return ``world`` under other names."""
+    value, place = world.value, names.place
+    journal, credential = value.journal, value.credential
+    after = value._replace(
+        cells=_session_cells(value, names),
+        epoch=names.epochs[value.epoch],
         credential=credential._replace(
             current=b"C" if credential.current else b"",
             presented=b"P" if credential.presented is not None else None,
             claim_head=place(credential.claim_head) if credential.presented is not None else BASE,
         ),
         journal=Journal(place(journal.head), max(place(journal.handed), BASE), BASE),
-        playback=_playback(value, responses) if bounds.remembers else (),
-        closing=tuple(sorted(generations.get(held, 0) for held in value.closing)),
+        playback=_playback(value, names.responses) if bounds.remembers else (),
+        closing=tuple(sorted(names.generations.get(held, 0) for held in value.closing)),
         answered=0,
         listened=0,
         stale=0,
         refused=0,
     )
-    world_cells = _world_cells(world, generations, requests, tokens, incarnations, place)
-    return World(renamed, world_cells, frozenset(epochs[epoch] for epoch in world.deltas))
+    return World(after, _world_cells(world, names), frozenset(names.epochs[epoch] for epoch in world.deltas))
 
 
 def _keys(value: Value, machine: str) -> list[Any]:
@@ -105,7 +136,8 @@ def _positions(world: World) -> Callable[[int], int]:
     used = {journal.trimmed, journal.handed, journal.head}
     if credential.presented is not None:
         used.add(credential.claim_head)
-    used.update(cell.data.position for cell in world.of("client") if _has_position(world, cell))
+    opening = _is_opening(world)
+    used.update(cell.data.position for cell in world.of("client") if opening or cell.state != "STRANGER")
     used.update(cell.data.position for cell in world.of("caller") if _is_opening(world))
     used.update(cell.data.cursor for cell in world.of("link") if _has_cursor(cell))
     kept = _ranks((number for number in used if number >= journal.trimmed), BASE)
@@ -118,10 +150,6 @@ def _nowhere(_: int) -> int:
 
 def _is_opening(world: World) -> bool:
     return world.value.state("session") == "OPENING"
-
-
-def _has_position(world: World, cell: Cell) -> bool:
-    return cell.state != "STRANGER" or _is_opening(world)
 
 
 def _has_cursor(cell: Cell) -> bool:
@@ -141,42 +169,49 @@ def _playback(value: Value, responses: Ids) -> tuple[Playback, ...]:
     return tuple(Playback(responses.get(entry.response_id, "ended"), ended=entry.ended) for entry in last)
 
 
-def _session_cells(
-    value: Value,
-    epochs: Rank,
-    generations: Rank,
-    requests: Ids,
-    responses: Ids,
-    incarnations: Mapping[tuple[str, int], int],
-) -> dict[Address, Cell]:
+def _session_cells(value: Value, names: Renaming) -> dict[Address, Cell]:
     cells: dict[Address, Cell] = {}
     late: dict[Address, Cell] = {}
     for (name, key), cell in value.cells.items():
         data = cell.data
         match name:
             case "attachment":
-                number = generations.get(data.generation, 0)
+                number = names.generations.get(data.generation, 0)
                 cells[name, None] = Cell(cell.state, data._replace(generation=number, claim=number))
             case "session":
                 cells[name, None] = Cell(cell.state, data._replace(reason=_reason(cell)))
             case "fence":
-                ids = tuple(requests.get(held, GONE) for held in data.ids)
-                late[name, epochs[data.epoch]] = Cell(cell.state, data._replace(epoch=epochs[data.epoch], ids=ids))
+                epoch = names.epochs[data.epoch]
+                ids = tuple(names.requests.get(held, GONE) for held in data.ids)
+                late[name, epoch] = Cell(cell.state, data._replace(epoch=epoch, ids=ids))
             case "request":
-                named = data._replace(
-                    request_id=requests[data.request_id],
-                    epoch=epochs[data.epoch],
-                    response_id=responses.get(data.response_id, GONE) if data.response_id else "",
-                    incarnation=incarnations.get((data.stage, data.incarnation), 0),
-                    retries=min(data.retries, data.max_retries),
-                )
-                late[name, named.request_id] = Cell(cell.state, named)
+                late[name, names.requests[data.request_id]] = Cell(cell.state, _request(data, names))
             case "response":
-                late[name, responses[data.response_id]] = Cell(cell.state, _response(data, epochs, requests, responses))
+                late[name, names.responses[data.response_id]] = Cell(cell.state, _response(data, names))
             case _:
                 cells[name, key] = cell
     ordered = sorted(late.items(), key=lambda item: item[0][0])  # stable: by age within a machine
     return cells | dict(ordered)
+
+
+def _request(data: Any, names: Renaming) -> Any:
+    return data._replace(
+        request_id=names.requests[data.request_id],
+        epoch=names.epochs[data.epoch],
+        response_id=names.responses.get(data.response_id, GONE) if data.response_id else "",
+        incarnation=names.incarnations.get((data.stage, data.incarnation), 0),
+        retries=min(data.retries, data.max_retries),
+    )
+
+
+def _response(data: Any, names: Renaming) -> Any:
+    chain = {held: names.requests.get(held, f"{GONE}{number}") for number, held in enumerate(data.chain)}
+    return data._replace(
+        response_id=names.responses[data.response_id],
+        epoch=names.epochs[data.epoch],
+        chain=tuple(chain.values()),
+        open=tuple(chain[held] for held in data.open),
+    )
 
 
 def _reason(cell: Cell) -> str:
@@ -187,66 +222,44 @@ def _reason(cell: Cell) -> str:
     return "idle_ttl_expired" if reason in EXPIRED else STRONGEST[strength(reason)]
 
 
-def _response(data: Any, epochs: Rank, requests: Ids, responses: Ids) -> Any:
-    named = {held: requests.get(held, f"{GONE}{number}") for number, held in enumerate(data.chain)}
-    return data._replace(
-        response_id=responses[data.response_id],
-        epoch=epochs[data.epoch],
-        chain=tuple(named.values()),
-        open=tuple(named[held] for held in data.open),
-    )
-
-
-def _world_cells(
-    world: World,
-    generations: Rank,
-    requests: Ids,
-    tokens: Ids,
-    incarnations: Mapping[tuple[str, int], int],
-    place: Callable[[int], int],
-) -> dict[Address, Cell]:
+def _world_cells(world: World, names: Renaming) -> dict[Address, Cell]:
     cells: dict[Address, Cell] = {}
-    for (name, key), (state, data) in world.cells.items():
+    for (name, key), cell in world.cells.items():
         match name:
             case "client":
-                known = tuple(sorted(tokens[token] for token in data.tokens if token in tokens))
-                link = generations.get(data.link, 0)
-                position = place(data.position) if _has_position(world, Cell(state, data)) else 0
-                cells[name, key] = Cell(state, data._replace(tokens=known, position=position, link=link))
+                cells[name, key] = names.client(cell)
             case "link":
-                cell = Cell(state, data)
-                number = generations[data.generation]
-                cells[name, number] = Cell(state, _link(world, cell, tokens, place)._replace(generation=number))
+                data = _link(cell, names)
+                cells[name, data.generation] = Cell(cell.state, data)
             case "caller":
-                if state == "WAITING" or data.claim >= world.value.generation:
-                    named = _caller(world, data, generations, place)
-                    cells[name, named.claim] = Cell(state, named)
+                if cell.state == "WAITING" or cell.data.claim >= world.value.generation:
+                    data = _caller(world, cell.data, names)
+                    cells[name, data.claim] = Cell(cell.state, data)
             case "stage":
-                name_of = requests.get(data.request_id, GONE)
-                cells[name, name_of] = Cell(state, data._replace(request_id=name_of))
+                request_id = names.requests.get(cell.data.request_id, GONE)
+                cells[name, request_id] = Cell(cell.state, cell.data._replace(request_id=request_id))
             case "process":
-                number = incarnations[data.stage, data.incarnation]
-                cells[name, key] = Cell(state, data._replace(incarnation=number))
+                number = names.incarnations[cell.data.stage, cell.data.incarnation]
+                cells[name, key] = Cell(cell.state, cell.data._replace(incarnation=number))
             case _:
-                cells[name, key] = Cell(state, data)
+                cells[name, key] = cell
     return dict(sorted(cells.items(), key=lambda item: (item[0][0], str(item[0][1]))))
 
 
-def _caller(world: World, data: Any, generations: Rank, place: Callable[[int], int]) -> Any:
+def _caller(world: World, data: Any, names: Renaming) -> Any:
     """Name the call by its claim. Who made it matters until the claim is judged: of all calls, only an open waits."""
-    number = generations.get(data.claim, generations[world.value.generation] + 1)
+    number = names.generations.get(data.claim, names.generations[world.value.generation] + 1)
     if _is_opening(world):
-        return data._replace(claim=number, position=place(data.position))
+        return data._replace(claim=number, position=names.place(data.position))
     return data._replace(claim=number, position=0, client=0)
 
 
-def _link(world: World, cell: Cell, tokens: Ids, place: Callable[[int], int]) -> Any:
+def _link(cell: Cell, names: Renaming) -> Any:
     """Leave out what nobody can read any more."""
     data = cell.data
-    reader = world.cells.get(("client", data.client))
-    unread = reader is not None and reader.state in ("DEAF", "EXPECTING") and reader.data.link == data.generation
     return data._replace(
-        token=tokens.get(data.token, "") if unread else "",
-        cursor=place(data.cursor) if _has_cursor(cell) else 0,
-        greeted=data.greeted and unread,
+        generation=names.generations[data.generation],
+        token=names.tokens.get(data.token, "") if data.client else "",
+        cursor=names.place(data.cursor) if _has_cursor(cell) else 0,
+        greeted=data.greeted and _has_cursor(cell),
     )

@@ -39,6 +39,7 @@ def machine(world: Loaded) -> Machine[Client]:
             "go_on": lambda data, event: data._replace(position=max(data.position, event.position)),
             "connect": lambda data, event: data._replace(link=event.generation),
             "disconnect": lambda data, _: data._replace(link=0),
+            "LinkRead": lambda data, _: (m.LinkRead(data.link),),
             "LinkLeft": lambda data, _: (m.LinkLeft(data.link),) if data.link else (),
         },
         create=lambda event: Client(event.client),

@@ -9,7 +9,7 @@ from interlock.proof.explore.machines import Loaded
 
 
 class Link(NamedTuple):
-    """One transport. ``client`` is 0 once nobody listens; ``token`` is what the activation frame carries."""
+    """One transport. ``client`` is 0 once nobody listens; ``token`` is in the activation frame, until that is read."""
 
     generation: int
     client: int
@@ -24,6 +24,7 @@ def machine(world: Loaded) -> Machine[Link]:
         "link",
         {
             "greet": lambda data, _: data._replace(greeted=True),
+            "read": lambda data, _: data._replace(token=""),
             "write": lambda data, event: data._replace(cursor=event.through),
             "leave": lambda data, _: data._replace(client=0),
             "is_heard": lambda data, _: data.client != 0,

@@ -82,9 +82,8 @@ class SessionWorld:
             cells["process", name] = self._born("process", w.ProcessStarted(name))
         value = new_value("sess_1", self.limits.settings)._replace(journal=Journal(OLD, OLD, OLD))
         world = World(value, cells)
-        if not self.limits.attached:
-            return world
-        for event in (w.PreparedWell(), w.HelloWritten(1), w.CaughtUp(1), w.HelloRead(1, "T0"), w.CallerReturned(1)):
+        begun = (w.PreparedWell(), w.HelloWritten(1), w.CaughtUp(1), w.HelloRead(1, "T0"), w.CallerReturned(1))
+        for event in begun if self.limits.attached else begun[: int(self.limits.prepared)]:
             world = self.take(world, Move("", event), canonical=False).state
         return world
 
@@ -108,10 +107,15 @@ class SessionWorld:
 
     def take(self, state: World, move: Move, *, canonical: bool = True) -> Outcome:
         """Let one thing happen, and all that follows from it before anything else can."""
-        run = _Run(self, state, Talk() if not canonical else None)
-        run.follow(move.event)
+        run = self.run(state, move, Talk() if not canonical else None)
         after = self.canonical(run.world) if canonical else run.world
         return Outcome(after, tuple(run.talk.letters) if run.talk else (), tuple(run.rows), tuple(run.broken))
+
+    def run(self, state: World, move: Move, talk: Talk | None = None) -> Run:
+        """Let one thing happen, and return all that is known of it; nothing is renamed yet."""
+        run = Run(self, state, talk)
+        run.follow(move.event)
+        return run
 
     def canonical(self, state: World) -> World:
         """Return the one state that stands for all that differ in names and numbers only."""
@@ -131,6 +135,7 @@ class SessionWorld:
         if not self.symmetric:
             return 1
         alike = orbit(state)
+        alike = (*alike, self.limits.clients - sum(alike))
         return factorial(sum(alike)) // prod(factorial(count) for count in alike)
 
     def rows(self) -> Sequence[tuple[str, Row]]:
@@ -151,7 +156,7 @@ class SessionWorld:
         return Cell(step.state, step.data)
 
 
-class _Run:
+class Run:
     """One run to completion over both sides."""
 
     def __init__(self, model: SessionWorld, world: World, talk: Talk | None) -> None:
@@ -160,8 +165,13 @@ class _Run:
         self.talk = talk
         self.rows: list[tuple[str, Row]] = []
         self.broken: list[str] = []
+        self.trail: list[Message] = []
+        """Every message to the session and inside it, in order, also one that was refused."""
+        self.proved = ""
+        """The token that somebody has shown to know, if that was so."""
 
     def follow(self, event: Message) -> None:
+        """Take an event, and all that follows from it, depth first; stop where something breaks."""
         queue: deque[Message] = deque((event,))
         while queue and not self.broken:
             message = queue.popleft()
@@ -188,6 +198,7 @@ class _Run:
     def _session(self, event: Message) -> Iterator[Message]:
         """Let the session decide; what its effects mean to the world is next."""
         before = self.world
+        self.trail.append(event)
         try:
             decision = core.decide(before.value, event)
         except ClientError as refusal:
@@ -202,7 +213,12 @@ class _Run:
         self.broken += judge_commit(before, event, decision)
         if isinstance(event, m.ResumeRequested):
             self.broken += judge_resume(before, event, decision)
-        self.world = _remembered(before, event, decision)
+        self.world = _remembered(before, event, decision, self.model.limits.positions)
+        self.trail += [taken.message for taken in decision.taken[1:]]
+        proved = proof(before, event, decision.value)
+        if proved:
+            self.proved = proved
+            self.world = self.world._replace(cells=_superseded(before, proved))
         if self.talk:
             self.talk.decided(before.value, event, decision)
         for effect in decision.effects:
@@ -237,8 +253,8 @@ def _no_facts(_: Any, message: Message) -> Message:
     raise Defect(f"{type(message).__name__} has facts; nobody fills them in here")
 
 
-def _remembered(world: World, event: Message, decision: Decision) -> World:
-    """Commit, and keep what only a judge needs: epochs of live deltas, and who is superseded."""
+def _remembered(world: World, event: Message, decision: Decision, trims: bool) -> World:
+    """Commit, and keep what only a judge needs: the epochs of live deltas."""
     before, after = world.value, decision.value
     deltas = world.deltas
     if isinstance(event, books.Produced) and after.journal.head > before.journal.head:
@@ -246,14 +262,13 @@ def _remembered(world: World, event: Message, decision: Decision) -> World:
     for effect in decision.effects:
         if isinstance(effect, m.VoidOutput):
             deltas = frozenset(epoch for epoch in deltas if epoch > effect.through)
-    if after.journal.trimmed == after.journal.head:
+    if trims and after.journal.trimmed == after.journal.head:
         deltas = frozenset()
-    cells = _superseded(world, event, after)
-    return World(after, cells, deltas)
+    return World(after, world.cells, deltas)
 
 
-def _superseded(world: World, event: Message, after: Value) -> Mapping[Address, Cell]:
-    """Note who has a successor that proved a token which they do not know: by using it, or by reading its claim."""
+def proof(world: World, event: Message, after: Value) -> str:
+    """Return the token that this event shows its sender to know: by using it, or by having read its claim."""
     before = world.value
     current = before.credential.current
     actor: Any = None
@@ -262,13 +277,17 @@ def _superseded(world: World, event: Message, after: Value) -> Mapping[Address, 
     elif isinstance(event, books.Acknowledged) and before.credential.presented is not None:
         actor = world.data("link", event.generation) if after.credential.presented is None else None
     prover = world.data("client", actor.client) if actor is not None else None
-    if prover is None or current.decode() not in prover.tokens:
-        return world.cells
+    return current.decode() if prover is not None and current.decode() in prover.tokens else ""
+
+
+def superseded(cell: Cell, proved: str) -> Cell:
+    """Note of one client whether it knows the token that was proved; if not, it has a successor."""
+    return Cell(cell.state, cell.data._replace(superseded=proved not in cell.data.tokens))
+
+
+def _superseded(world: World, proved: str) -> Mapping[Address, Cell]:
     return {
-        address: cell
-        if address[0] != "client"
-        else Cell(cell.state, cell.data._replace(superseded=current.decode() not in cell.data.tokens))
-        for address, cell in world.cells.items()
+        address: superseded(cell, proved) if address[0] == "client" else cell for address, cell in world.cells.items()
     }
 
 
