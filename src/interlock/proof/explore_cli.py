@@ -19,6 +19,7 @@ from interlock.proof.explore.target import Unusable, models
 from interlock.proof.explore.verdict import Exploration, Finding, Verdict, judged
 from interlock.proof.world.bounds import LARGE, WORLDS
 from interlock.proof.world.model import SessionWorld
+from interlock.proof.world.worker import worker_world
 
 CODES = {Verdict.HOLDS: 0, Verdict.VIOLATED: 1, Verdict.UNDETERMINED: 2}
 
@@ -35,6 +36,9 @@ worlds that together take every row. With one: the models of a Python file of yo
   interlock explore --mutants                        one-line faults, and which property finds each
 """
 
+WORKER = "worker"
+"""The world of the host's own machine."""
+
 PATIENCE_S, EVERY_S = 2.0, 0.5
 
 
@@ -49,7 +53,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--world",
         action="append",
         metavar="NAME",
-        help=f"of {', '.join(WORLDS)} (default: all of these), or {', '.join(LARGE)}; may be repeated",
+        help=f"of {', '.join((*WORLDS, WORKER))} (default: all of these), or {', '.join(LARGE)}; may be repeated",
     )
     add(
         "--engine",
@@ -73,7 +77,7 @@ def main(args: argparse.Namespace) -> int:
     found = [explored(model, _limits(args, model), fast=_is_fast(args, model)) for model in _models(args)]
     if args.out is not None:
         _write(Path(args.out), found)
-    missing = coverage(found) if not args.targets and not args.world else []
+    missing = coverage(_of_session(found)) if not args.targets and not args.world else []
     _print(args, found, missing)
     worst = max((CODES[told.verdict] for told in found), key=(0, 2, 1).index)
     return CODES[Verdict.VIOLATED] if missing else worst
@@ -120,12 +124,18 @@ def _models(args: argparse.Namespace) -> list[Model]:
     if args.targets:
         return [model for target in args.targets for model in models(target)]
     known = WORLDS | LARGE
-    if unknown := [name for name in args.world or () if name not in known]:
-        raise Unusable(f"no world is called {', '.join(unknown)}; there are {', '.join(known)}")
+    if unknown := [name for name in args.world or () if name not in (*known, WORKER)]:
+        raise Unusable(f"no world is called {', '.join(unknown)}; there are {', '.join((*known, WORKER))}")
     folder = _folder(args)
-    names = args.world or list(WORLDS)
+    names = args.world or [*WORLDS, WORKER]
     fast = {name for name in names if args.engine == "fast" or (args.engine is None and name in LARGE)}
-    return [SessionWorld(n, known[n], str(folder), symmetric=args.symmetric or n in fast) for n in names]
+    return [_world(name, str(folder), args.symmetric or name in fast) for name in names]
+
+
+def _world(name: str, folder: str, symmetric: bool) -> Model:
+    if name == WORKER:
+        return worker_world()
+    return SessionWorld(name, (WORLDS | LARGE)[name], folder, symmetric=symmetric)
 
 
 def _folder(args: argparse.Namespace) -> Path:
@@ -147,10 +157,15 @@ def _print(args: argparse.Namespace, found: Sequence[Exploration], missing: Sequ
         sys.stdout.write("\n" + _sum(found, missing) + "\n")
 
 
+def _of_session(found: Sequence[Exploration]) -> list[Exploration]:
+    return [told for told in found if isinstance(told.model, SessionWorld)]
+
+
 def _sum(found: Sequence[Exploration], missing: Sequence[object]) -> str:
-    total = len(found[0].model.rows())
+    total = len(_of_session(found)[0].model.rows())
     states, seconds = sum(told.states for told in found), sum(told.seconds for told in found)
-    lines = [f"{len(found)} worlds, {states:,} states, {seconds:.0f} s; {total - len(missing)} of {total} rows fire"]
+    fire = f"{total - len(missing)} of {total} rows of the session fire"
+    lines = [f"{len(found)} worlds, {states:,} states, {seconds:.0f} s; {fire}"]
     lines += [f"  dead: {row_text(row)}" for row in missing]  # type: ignore[arg-type]
     return "\n".join(lines)
 

@@ -95,7 +95,8 @@ WORLDS: dict[str, Bounds] = {
         without=STILL | SOUND | {"WentSilent", "Died", "WorkFailed"},
     ),
     "listening": Bounds(
-        requests=2, stages=("mind",), listens=True, positions=False, without=STILL | {"WatchCancelled"}, attached=True
+        requests=2, stages=("mind",), listens=True, positions=False, attached=True,
+        without=STILL | {"WatchCancelled", "OutputMade", "Disowned", "Vanished"},
     ),
 }  # fmt: skip
 """Small enough for the plain engine, and together they take every row."""
