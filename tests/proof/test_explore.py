@@ -25,7 +25,7 @@ from interlock.proof.world.model import SessionWorld
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 
-PINNED = {"overlap": (1_847, 27_280, 18), "opening": (3_463, 51_019, 13)}
+PINNED = {"overlap": (1_847, 27_015, 18), "opening": (3_463, 50_419, 13)}
 """States, steps, and the length of the longest shortest path."""
 
 

@@ -25,9 +25,9 @@ FOUND, SURVIVED = 0, 1
 ASKED: dict[str, tuple[str, ...]] = {
     "attachment": ("opening", "claim"),
     "lease": ("opening", "claim"),
-    "session": ("overlap", "opening", "answer", "listening"),
+    "session": ("overlap", "opening", "answer"),
     "fence": ("overlap", "answer"),
-    "request": ("overlap", "opening", "answer", "listening"),
+    "request": ("overlap", "opening", "answer"),
     "response": ("overlap", "chain", "answer"),
 }
 """In which worlds a mutant is looked for that names none, by its machine, the quickest first."""

@@ -80,7 +80,7 @@ def svg_chart(replay: Replayed, lifelines: Sequence[str], title: str) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" {FONT}>',
         f"<title>{escape(title)}</title>",
         '<rect width="100%" height="100%" fill="#ffffff"/>',
-        *_lifelines(lifelines, height),
+        *_lifelines(lifelines, TOP + STEP * (len(rows) + 0.5)),
     ]
     for index, row in enumerate(rows):
         parts += _drawn(row, TOP + STEP * (index + 1), right)
@@ -90,11 +90,11 @@ def svg_chart(replay: Replayed, lifelines: Sequence[str], title: str) -> str:
     return "\n".join([*parts, "</svg>", ""])
 
 
-def _lifelines(lifelines: Sequence[str], height: int) -> Iterator[str]:
+def _lifelines(lifelines: Sequence[str], bottom: float) -> Iterator[str]:
     for index, name in enumerate(lifelines):
         x = SIDE + WIDE * index
         yield f'<text x="{x}" y="20" text-anchor="middle" font-weight="bold">{escape(name)}</text>'
-        yield f'<line x1="{x}" y1="28" x2="{x}" y2="{height - STEP}" stroke="#b0b0b0"/>'
+        yield f'<line x1="{x}" y1="28" x2="{x}" y2="{bottom}" stroke="#b0b0b0"/>'
 
 
 def _drawn(row: Row, y: int, right: int) -> Iterator[str]:

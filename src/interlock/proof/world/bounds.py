@@ -96,7 +96,7 @@ WORLDS: dict[str, Bounds] = {
     ),
     "listening": Bounds(
         requests=2, stages=("mind",), listens=True, positions=False, attached=True,
-        without=STILL | {"WatchCancelled", "OutputMade", "Disowned", "Vanished"},
+        without=STILL | {"WatchCancelled", "OutputMade", "WorkForgotten", "Vanished"},
     ),
 }  # fmt: skip
 """Small enough for the plain engine, and together they take every row."""

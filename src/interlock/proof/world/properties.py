@@ -89,6 +89,7 @@ def judge_world(world: World) -> Iterator[str]:
     yield from _somebody_knows(world)
     yield from _on_the_books(world)
     yield from _cleaned_up(world)
+    yield from _nothing_left(world.value)
     yield from _landed(world)
     yield from _nobody_waits_in_vain(world)
     yield from _transports(world)
@@ -227,6 +228,16 @@ def _cleaned_up(world: World) -> Iterator[str]:
                 yield f"cleaned up: {key} is of an older epoch, and no fence waits for it"
             if cell.state not in ("ABORTING", "OWED"):
                 yield f"cleaned up: {key} is of an older epoch, and is still {cell.state}"
+
+
+def _nothing_left(value: Value) -> Iterator[str]:
+    """What is over has no clock; and when the last id is released, nothing is left that waits."""
+    session = value.state("session")
+    if session in OVER and value.state("lease") != "CLOSED":
+        yield f"promise 1: the session is {session}, and its lease still has a clock"
+    left = [f"{name} {key}" for name, key in value.cells if name in ("fence", "response")]
+    if session == "CLOSED" and left:
+        yield f"promise 4: the session is CLOSED, and {', '.join(left)} is left"
 
 
 def _landed(world: World) -> Iterator[str]:
