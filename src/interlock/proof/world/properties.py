@@ -143,10 +143,13 @@ def _one_end(before: Value, decision: Decision) -> Iterator[str]:
     if after.state("session") in OVER and before.state("session") not in OVER:
         reason = "expired" if any(key.startswith("session expired") for key in said) else "closed"
         wanted[f"session {reason} "] += 1
+    if any(isinstance(e, m.AppendEvent) and e.kind in TERMINALS and not e.reason for e in decision.effects):
+        yield "promise 5: the session's end does not say why"
     if said != wanted:
         yield f"promise 5: said {sorted(said.elements())}, and what began or ended was {sorted(wanted.elements())}"
 
 
+TERMINALS = frozenset({"session.closed", "session.expired"})
 ENDED = frozenset({"COMPLETED", "CANCELLED", "FAILED"})
 
 
