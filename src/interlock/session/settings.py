@@ -36,6 +36,7 @@ class Settings(BaseModel):
     )
     max_steps: int = Field(default=10_000, ge=100, description="deliveries in one dispatch")
     max_notices: int = Field(default=64, ge=1, description="unsent notices (errors, heartbeats) of one transport")
+    max_refusals: int = Field(default=4, ge=1, description="first messages of one connection that may be refused")
     max_playback: int = Field(default=16, ge=1, description="responses of one session whose playback is remembered")
     max_tombstones: int = Field(default=10_000, ge=1, description="ended sessions whose end is remembered")
 
@@ -57,6 +58,8 @@ class Settings(BaseModel):
 
     config_bytes: int = Field(default=64 * 1024, ge=1024, description="configuration of one session, as JSON")
 
+    first_s: float = Field(default=10.0, gt=0, description="a connection says its first message, or is closed")
+    farewell_s: float = Field(default=0.5, gt=0, description="a peer that closed, or broke the protocol, is answered")
     idle_s: float = Field(default=300.0, gt=0, description="a session without activity ends")
     idle_max_s: float = Field(default=3600.0, gt=0, description="the longest idle time that a client may ask for")
     grace_s: float = Field(default=30.0, gt=0, description="a detached session ends")

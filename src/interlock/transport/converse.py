@@ -16,25 +16,17 @@ from interlock.runtime.host import Host
 from interlock.runtime.ports import TransportClosed
 from interlock.runtime.talk import Session
 from interlock.transport.commands import command
-from interlock.transport.websocket import WebSocketTransport
+from interlock.transport.connection import Connection
 from interlock.wire import outbound
 from interlock.wire.codes import CloseCode
 from interlock.wire.inbound import parse
 from interlock.wire.messages import ClientMessage, SessionResume, SessionUpdate
 
-FIRST_S: Final = 10.0
-"""A connection that says nothing for so long is closed (WIRE.md, section 3: config_timeout)."""
-FIRST_TRIES: Final = 4
-"""How often a connection may be refused before it is closed."""
-
 NO: Final = frozenset({"0", "false", "off", "no"})
 """How a client says that it wants no duplex session; it is refused, and not given one all the same (TW-04)."""
 
-FAREWELL_S: Final = 0.5
-"""How long a client that closes, or broke the protocol, may take to hear our answer."""
 
-
-async def converse(host: Host, transport: WebSocketTransport) -> None:
+async def converse(host: Host, transport: Connection) -> None:
     """Serve one connection until it is over; whatever ends it, its session is told."""
     try:
         session = await _begin(host, transport)
@@ -44,30 +36,33 @@ async def converse(host: Host, transport: WebSocketTransport) -> None:
         return
 
 
-async def _begin(host: Host, transport: WebSocketTransport) -> Session | None:
+async def _begin(host: Host, transport: Connection) -> Session | None:
     """Open or resume; refuse what is wrong, a few times; give up on silence."""
     if transport.opening.query.get("duplex", "1").lower() in NO:
         text = "this server speaks duplex sessions only: connect without duplex=0"
         await _refuse(transport, ClientError("invalid_duplex_runtime_config", text), 0, last=True)
-    for number in range(1, FIRST_TRIES + 1):
+    settings = host.settings
+    for number in range(1, settings.max_refusals + 1):
         data = None
-        with trio.move_on_after(FIRST_S) as deadline:
+        with trio.move_on_after(settings.first_s) as deadline:
             data = await transport.receive()
         if deadline.cancelled_caught:
-            await _refuse(transport, ClientError("config_timeout", f"no message for {FIRST_S} s"), number, last=True)
+            text = f"no message for {settings.first_s} s"
+            await _refuse(transport, ClientError("config_timeout", text), number, last=True)
         if data is None:
             return None
         try:
-            return await _first(host, transport, parse(data, host.settings.frame_bytes))
+            return await _first(host, transport, parse(data, settings.frame_bytes))
         except ResyncRequired as gap:
             await transport.send((resync_of(gap, f"first_{number}"),))
         except ClientError as error:
             await _refuse(transport, error, number, last=error.code == "resource_exhausted" or host.is_stopping)
-    await _refuse(transport, ClientError("bad_event", "too many refused first messages"), FIRST_TRIES + 1, last=True)
+    text = f"max_refusals = {settings.max_refusals} first messages were refused"
+    await _refuse(transport, ClientError("bad_event", text), settings.max_refusals + 1, last=True)
     return None
 
 
-async def _first(host: Host, transport: WebSocketTransport, message: ClientMessage) -> Session:
+async def _first(host: Host, transport: Connection, message: ClientMessage) -> Session:
     if isinstance(message, SessionResume):
         position = message.last_received_server_event_seq
         return await host.resume(message.session_id, message.resume_token, position, transport)
@@ -77,13 +72,13 @@ async def _first(host: Host, transport: WebSocketTransport, message: ClientMessa
     return session
 
 
-async def _listen(session: Session, transport: WebSocketTransport) -> None:
+async def _listen(session: Session, transport: Connection) -> None:
     """Run each message as it comes. A superseded connection is read to its end, and its words change nothing."""
     try:
         while (data := await transport.receive()) is not None:
             if session.is_current:
                 _take(session, data)
-        await transport.farewell(FAREWELL_S)
+        await transport.farewell(session.settings.farewell_s)
     finally:
         session.detach(transport.ended or "cancelled")
 
@@ -120,7 +115,7 @@ def resync_of(gap: ResyncRequired, n: str) -> bytes:
     return outbound.resync_required(gap.session_id, "journal_gap", gap.resumable_from, gap.head, n=n)
 
 
-async def _refuse(transport: WebSocketTransport, error: ClientError, number: int, *, last: bool) -> None:
+async def _refuse(transport: Connection, error: ClientError, number: int, *, last: bool) -> None:
     await transport.send((error_of(error, getattr(error, "event_id", None), f"first_{number}"),))
     if last:
         code = CloseCode.FULL if error.retryable else CloseCode.BAD_HANDSHAKE
