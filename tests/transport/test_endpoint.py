@@ -11,14 +11,15 @@ from websockets.trio.client import connect
 from websockets.typing import Subprotocol
 
 from interlock.transport.limits import SocketLimits
+from interlock.transport.opening import Opening, Page
 from interlock.transport.websocket import WebSocketTransport
 from tests.transport.served import UPGRADE, echo, raw, reset, rest, served
 
 pytestmark = [pytest.mark.real_clock, pytest.mark.timeout_s(10)]
 
 
-def pages(path: str) -> tuple[int, str, bytes] | None:
-    return (503, "text/plain", b"draining\n") if path == "/healthz" else None
+async def pages(opening: Opening) -> Page | None:
+    return Page(503, "text/plain", b"draining\n") if opening.path == "/healthz" else None
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import trio
 from interlock.runtime.perform import contain
 from interlock.transport.handshake import PATHS, Respond, greet
 from interlock.transport.limits import SocketLimits
+from interlock.transport.opening import Opening
 from interlock.transport.reset import free
 from interlock.transport.websocket import WebSocketTransport
 from interlock.wire.codes import CloseCode
@@ -22,7 +23,7 @@ DEFAULT_LIMITS: Final = SocketLimits()
 _LOG: Final = logging.getLogger("interlock")
 
 
-def no_pages(path: str) -> None:
+async def no_pages(opening: Opening) -> None:
     """Answer no plain request."""
 
 

@@ -5,7 +5,8 @@ A peer that sends nothing, or a byte a second, has ``handshake_s`` for all of it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Final, TypeAlias
 from urllib.parse import parse_qsl, urlsplit
@@ -19,13 +20,14 @@ from websockets.typing import Subprotocol
 
 from interlock.runtime.ports import TransportClosed
 from interlock.transport.limits import SocketLimits
-from interlock.transport.opening import NOWHERE, Opening
+from interlock.transport.opening import NOWHERE, Opening, Page
 from interlock.transport.websocket import READ_BYTES, WebSocketTransport
 
-Page: TypeAlias = tuple[int, str, bytes]
-"""Status, content type, body."""
-Respond: TypeAlias = Callable[[str], Page | None]
-"""Answers a plain GET by its path (no query); ``None`` is not found. Called in the loop: it returns at once."""
+Respond: TypeAlias = Callable[[Opening], Awaitable[Page | None]]
+"""Answers a request with a page. ``None`` opens a WebSocket where the path has one, and is not found elsewhere.
+
+It has what is left of ``handshake_s``; a task of its own connection runs it, so waiting costs nobody else.
+"""
 
 PATHS: Final = ("/v1/realtime", "/v1/duplex")
 SUBPROTOCOL: Final = Subprotocol("realtime")
@@ -59,8 +61,9 @@ async def _answer(
         return None
     opening = NOWHERE
     if not protocol.eof_sent and isinstance(request := events[0], Request):
-        protocol.send_response(_response(protocol, request, paths, respond))
-        opening = _opening(protocol, request)
+        opening = _opening(stream, request)
+        protocol.send_response(await _response(protocol, request, opening, paths, respond))
+        opening = replace(opening, subprotocol=protocol.subprotocol)
     transport = WebSocketTransport(stream, protocol, limits, opening, events[1:])
     try:
         await transport.flush()
@@ -84,24 +87,39 @@ async def _read_request(stream: trio.SocketStream, protocol: ServerProtocol) -> 
     return ()
 
 
-def _response(protocol: ServerProtocol, request: Request, paths: Collection[str], respond: Respond) -> Response:
-    path = urlsplit(request.path).path
-    if path in paths:
+async def _response(
+    protocol: ServerProtocol, request: Request, opening: Opening, paths: Collection[str], respond: Respond
+) -> Response:
+    is_socket = opening.path in paths
+    if not is_socket and request.method != "GET":
+        return _written(Page(HTTPStatus.METHOD_NOT_ALLOWED, "text/plain", b"GET only\n"))
+    page = await respond(opening)
+    if page is None and is_socket:
         return protocol.accept(request)
-    if request.method != "GET":
-        return _page(HTTPStatus.METHOD_NOT_ALLOWED, "text/plain", b"GET only\n")
-    return _page(*(respond(path) or (HTTPStatus.NOT_FOUND, "text/plain", b"not found\n")))
+    return _written(page or Page(HTTPStatus.NOT_FOUND, "text/plain", b"not found\n"))
 
 
-def _page(status: int, content_type: str, body: bytes) -> Response:
-    headers = Headers([("Connection", "close"), ("Content-Length", str(len(body))), ("Content-Type", content_type)])
-    return Response(status, HTTPStatus(status).phrase, headers, body)
+def _written(page: Page) -> Response:
+    length = str(len(page.body))
+    fixed = [("Connection", "close"), ("Content-Length", length), ("Content-Type", page.content_type)]
+    return Response(page.status, HTTPStatus(page.status).phrase, Headers([*fixed, *page.headers]), page.body)
 
 
-def _opening(protocol: ServerProtocol, request: Request) -> Opening:
-    target = urlsplit(request.path)
+def _opening(stream: trio.SocketStream, request: Request) -> Opening:
     headers = {name.lower(): value for name, value in request.headers.raw_items()}
-    return Opening(target.path, dict(parse_qsl(target.query)), headers, protocol.subprotocol)
+    try:
+        target = urlsplit(request.path)
+    except ValueError:  # half an IPv6 address; nothing is found there
+        return Opening(request.path, {}, headers, peer=_peer(stream))
+    return Opening(target.path, dict(parse_qsl(target.query)), headers, peer=_peer(stream))
+
+
+def _peer(stream: trio.SocketStream) -> str:
+    """Return the address of the other end; nothing, where it is gone already."""
+    try:
+        return str(stream.socket.getpeername()[0])
+    except OSError:
+        return ""
 
 
 def _select(protocol: ServerProtocol, offered: Sequence[Subprotocol]) -> Subprotocol | None:

@@ -4,17 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
+
+
+class Page(NamedTuple):
+    """The answer to a plain request: status, content type, body, and further headers."""
+
+    status: int
+    content_type: str
+    body: bytes
+    headers: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """The target of the request. ``query`` has the last value of each name, ``headers`` have small letters."""
+    """The target of the request. ``query`` has the last value of each name, ``headers`` have small letters.
+
+    Both may hold secrets, a key or a resume token, so neither shows in a ``repr``. ``peer`` is the address that the
+    socket came from.
+    """
 
     path: str = ""
-    query: Mapping[str, str] = field(default_factory=dict)
-    headers: Mapping[str, str] = field(default_factory=dict)
+    query: Mapping[str, str] = field(default_factory=dict, repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     subprotocol: str | None = None
+    peer: str = ""
 
 
 NOWHERE: Final = Opening()

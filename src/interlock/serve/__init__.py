@@ -1,0 +1,30 @@
+"""``interlock serve``: the composition root. One host, its stages, its door, made from the command line.
+
+The one place that knows all layers. It prints one JSON line when it listens and one when it has stopped; the second
+has everything that is still owed, and the exit code says whether anything is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+
+import trio
+
+from interlock.serve.options import Served, arguments, options
+from interlock.serve.run import say, serve
+
+__all__ = ["Served", "arguments", "main", "options", "serve"]
+
+HELD = ("owed", "slots", "requests", "journal_bytes", "input_bytes")
+"""What must be empty, or 0, when a server has stopped."""
+
+
+def main(args: argparse.Namespace) -> int:
+    """Serve until SIGTERM or SIGINT. Return 0 when nothing was left owed, else 1."""
+    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    logging.getLogger("websockets").setLevel(logging.WARNING)
+    books = trio.run(serve, options(args))
+    say({"event": "stopped", **books})
+    return 1 if any(books[name] for name in HELD) else 0

@@ -1,0 +1,123 @@
+"""The life of a server: one host, its stages, its door, until a signal comes and everything has ended."""
+
+from __future__ import annotations
+
+import json
+import signal
+from functools import partial
+from typing import Any
+
+import trio
+
+from interlock.errors import WorldError
+from interlock.observe.stall import Stall
+from interlock.observe.trace import Trace
+from interlock.runtime.host import Host
+from interlock.runtime.ledger import books_of
+from interlock.runtime.ports import Fleet
+from interlock.serve.options import Served
+from interlock.serve.pages import show_books, show_health
+from interlock.serve.router import Router
+from interlock.transport.converse import converse
+from interlock.transport.endpoint import serve_websockets
+from interlock.transport.handshake import PATHS
+from interlock.transport.limits import SocketLimits
+from interlock.transport.websocket import WebSocketTransport
+from interlock.workers.echo import EARS, MIND, VOICE, Carrier, EchoPipeline, echo_stages
+from interlock.workers.fleet import StageFleet
+from interlock.workers.scripted import Script, ScriptedFleet
+
+
+def say(line: dict[str, Any]) -> None:
+    """Print one JSON line, at once."""
+    print(json.dumps(line), flush=True)  # noqa: T201 - this is the interface
+
+
+async def serve(served: Served) -> dict[str, Any]:
+    """Serve until a signal comes; return the books as they are when everything has stopped."""
+    trace, stall = Trace(served.trace) if served.trace is not None else None, Stall()
+    host = Host(EchoPipeline(), fleet_of(served), served.settings, trace)
+    try:
+        async with trio.open_nursery() as nursery:
+            await nursery.start(host.run)
+            nursery.start_soon(_heed_signals, host)
+            if trace is not None:
+                nursery.start_soon(trace.run)
+            if served.debug:
+                nursery.start_soon(stall.run)
+            talks = Talks(host)
+            await _listen(nursery, host, router_of(talks, served, stall), served)
+            await host.wait_stopped()
+            await talks.wait_over(within_s=SocketLimits().close_s)
+            nursery.cancel_scope.cancel()
+    finally:
+        if trace is not None:
+            trace.close()
+    return books_of(host)
+
+
+def fleet_of(served: Served) -> Fleet:
+    """Make the stages: real models, or a script."""
+    if not served.scripted:
+        carrier: Carrier = "thread" if served.workers == "thread" else "process"
+        return StageFleet(echo_stages(carrier, speakers=served.settings.max_sessions, mind=served.mind))
+    fleet = ScriptedFleet(EARS, MIND, VOICE, record=False)
+    fleet[EARS].script = Script(transcript="as the script says")
+    fleet[MIND].script = Script(texts=("You said: ", "as the script says."))
+    fleet[VOICE].script = Script(frames=served.scripted, ahead=served.ahead, begins="input")
+    return fleet
+
+
+class Talks:
+    """The conversations that are under way. A stopped host has said its goodbyes; they have to be heard as well."""
+
+    def __init__(self, host: Host) -> None:
+        self.host = host
+        self._count = 0
+        self._over = trio.Event()
+
+    async def converse(self, transport: WebSocketTransport) -> None:
+        """Hold one."""
+        self._count += 1
+        try:
+            await converse(self.host, transport)
+        finally:
+            self._count -= 1
+            self._over.set()
+
+    async def wait_over(self, within_s: float) -> None:
+        """Return when the last one is over, or the time is."""
+        with trio.move_on_after(within_s):
+            while self._count:
+                self._over = trio.Event()
+                await self._over.wait()
+
+
+def router_of(talks: Talks, served: Served, stall: Stall) -> Router:
+    """Return what the port has: the sessions, and the pages about them."""
+    router = Router()
+    for path in PATHS:
+        router.socket(path, talks.converse)
+    show_health(router, talks.host)
+    if served.debug:
+        show_books(router, talks.host, stall)
+    return router
+
+
+async def _listen(nursery: trio.Nursery, host: Host, router: Router, served: Served) -> None:
+    limits = SocketLimits(frame_bytes=served.settings.frame_bytes)
+    listen = partial(serve_websockets, respond=router.respond, limits=limits, paths=router.socket_paths)
+    try:
+        port = await nursery.start(partial(listen, router.handle, served.host, served.port))
+    except OSError as error:
+        raise WorldError(f"cannot listen on {served.host}:{served.port}: {error.strerror or error}") from error
+    await host.wait_ready(EchoPipeline.listen, *EchoPipeline.answer)
+    say({"event": "listening", "url": f"ws://{served.host}:{port}/v1/realtime", "port": port})
+
+
+async def _heed_signals(host: Host) -> None:
+    """The first signal begins the shutdown; the ones that follow change nothing, and its deadline holds."""
+    with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+        async for number in signals:
+            host.log.info("%s: every session ends now", signal.Signals(number).name)
+            host.stop()
