@@ -20,13 +20,14 @@ from interlock.transport.websocket import WebSocketTransport
 
 
 class Server:
-    """One server process. ``report`` is its last line, once it has stopped."""
+    """One server process. ``told`` is its first line, ``report`` its last, once it has stopped."""
 
-    def __init__(self, process: trio.Process, lines: Lines, port: int, trace: Path) -> None:
+    def __init__(self, process: trio.Process, lines: Lines, told: dict[str, Any], trace: Path) -> None:
         self.process = process
         self._lines = lines
-        self.port = port
-        self.url = f"ws://127.0.0.1:{port}/v1/realtime"
+        self.told = told
+        self.port: int = told["port"]
+        self.url = f"ws://127.0.0.1:{self.port}/v1/realtime"
         self.report: dict[str, Any] = {}
         self.dialled: list[WebSocketTransport] = []
         self._trace = trace
@@ -77,7 +78,7 @@ async def server(trace: Path, *options: str) -> AsyncIterator[Server]:
     process = await trio.lowlevel.open_process(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert process.stdout is not None
     lines = Lines(process.stdout)
-    running = Server(process, lines, json.loads(await lines.next())["port"], trace)
+    running = Server(process, lines, json.loads(await lines.next()), trace)
     try:
         yield running
         await running.stop()

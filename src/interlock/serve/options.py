@@ -27,6 +27,8 @@ class Served(NamedTuple):
     mind: Path | None = None
     scripted: int = 0
     ahead: int = 12
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
     settings: Settings = Settings()
 
 
@@ -46,6 +48,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--scripted", metavar="N", type=int, default=0, help=scripted)
     ahead = "with --scripted: so many frames at once, before the pace (default: 12)"
     parser.add_argument("--ahead", metavar="N", type=int, default=12, help=ahead)
+    cert = "speak TLS (wss, https) with this certificate and its chain, PEM"
+    parser.add_argument("--tls-cert", metavar="FILE", type=Path, help=cert)
+    key = "the certificate's key, where it is not in the same file"
+    parser.add_argument("--tls-key", metavar="FILE", type=Path, help=key)
     setting = "override a limit or a duration, e.g. --set grace_s=60; may be given more than once"
     parser.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], help=setting)
 
@@ -55,8 +61,20 @@ def options(args: argparse.Namespace) -> Served:
     defaults = {} if args.scripted else {"max_sessions": str(SPEAKERS)}
     settings = settings_of(args.set, defaults)
     served = Served(
-        args.host, args.port, args.debug, args.trace, args.workers, args.mind, args.scripted, args.ahead, settings
+        args.host,
+        args.port,
+        args.debug,
+        args.trace,
+        args.workers,
+        args.mind,
+        args.scripted,
+        args.ahead,
+        args.tls_cert,
+        args.tls_key,
+        settings,
     )
+    if served.tls_key is not None and served.tls_cert is None:
+        raise WorldError(f"--tls-key {served.tls_key}: is the key of a certificate; name that with --tls-cert")
     if served.debug and not is_loopback(served.host):
         raise WorldError(f"--debug shows every session, so it needs a loopback --host; {served.host} is none")
     if served.mind is not None and not (served.mind / "config.json").is_file():

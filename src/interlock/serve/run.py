@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import ssl
 from functools import partial
 from typing import Any
 
@@ -19,9 +20,10 @@ from interlock.serve.options import Served
 from interlock.serve.pages import show_books, show_health
 from interlock.serve.router import Router
 from interlock.transport.converse import converse
-from interlock.transport.endpoint import serve_websockets
+from interlock.transport.endpoint import serve_listeners
 from interlock.transport.handshake import PATHS
 from interlock.transport.limits import SocketLimits
+from interlock.transport.secure import server_context
 from interlock.transport.websocket import WebSocketTransport
 from interlock.workers.echo import EARS, MIND, VOICE, Carrier, EchoPipeline, echo_stages
 from interlock.workers.fleet import StageFleet
@@ -34,7 +36,12 @@ def say(line: dict[str, Any]) -> None:
 
 
 async def serve(served: Served) -> dict[str, Any]:
-    """Serve until a signal comes; return the books as they are when everything has stopped."""
+    """Serve until a signal comes; return the books as they are when everything has stopped.
+
+    Raises :class:`WorldError` where the address or the certificate cannot be had; nothing has started then.
+    """
+    tls = server_context(served.tls_cert, served.tls_key) if served.tls_cert is not None else None
+    listeners = await _bind(served)
     trace, stall = Trace(served.trace) if served.trace is not None else None, Stall()
     host = Host(EchoPipeline(), fleet_of(served), served.settings, trace)
     try:
@@ -46,7 +53,9 @@ async def serve(served: Served) -> dict[str, Any]:
             if served.debug:
                 nursery.start_soon(stall.run)
             talks = Talks(host)
-            await _listen(nursery, host, router_of(talks, served, stall), served)
+            port = await _listen(nursery, router_of(talks, served, stall), listeners, served, tls)
+            await host.wait_ready(EchoPipeline.listen, *EchoPipeline.answer)
+            say({"event": "listening", "url": url_of(served, port), "port": port})
             await host.wait_stopped()
             await talks.wait_over(within_s=SocketLimits().close_s)
             nursery.cancel_scope.cancel()
@@ -54,6 +63,19 @@ async def serve(served: Served) -> dict[str, Any]:
         if trace is not None:
             trace.close()
     return books_of(host)
+
+
+def url_of(served: Served, port: int) -> str:
+    """Return where a client connects."""
+    name = f"[{served.host}]" if ":" in served.host else served.host
+    return f"{'ws' if served.tls_cert is None else 'wss'}://{name}:{port}/v1/realtime"
+
+
+async def _bind(served: Served) -> list[trio.SocketListener]:
+    try:
+        return await trio.open_tcp_listeners(served.port, host=served.host)
+    except OSError as error:
+        raise WorldError(f"cannot listen on {served.host}:{served.port}: {error.strerror or error}") from error
 
 
 def fleet_of(served: Served) -> Fleet:
@@ -104,15 +126,17 @@ def router_of(talks: Talks, served: Served, stall: Stall) -> Router:
     return router
 
 
-async def _listen(nursery: trio.Nursery, host: Host, router: Router, served: Served) -> None:
+async def _listen(
+    nursery: trio.Nursery,
+    router: Router,
+    listeners: list[trio.SocketListener],
+    served: Served,
+    tls: ssl.SSLContext | None,
+) -> int:
     limits = SocketLimits(frame_bytes=served.settings.frame_bytes)
-    listen = partial(serve_websockets, respond=router.respond, limits=limits, paths=router.socket_paths)
-    try:
-        port = await nursery.start(partial(listen, router.handle, served.host, served.port))
-    except OSError as error:
-        raise WorldError(f"cannot listen on {served.host}:{served.port}: {error.strerror or error}") from error
-    await host.wait_ready(EchoPipeline.listen, *EchoPipeline.answer)
-    say({"event": "listening", "url": f"ws://{served.host}:{port}/v1/realtime", "port": port})
+    listen = partial(serve_listeners, respond=router.respond, limits=limits, paths=router.socket_paths, tls=tls)
+    port: int = await nursery.start(partial(listen, router.handle, listeners))
+    return port
 
 
 async def _heed_signals(host: Host) -> None:

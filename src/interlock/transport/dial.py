@@ -39,7 +39,7 @@ def _target(url: str) -> WebSocketURI:
     except InvalidURI as error:
         raise ValueError(str(error)) from error
     if uri.secure:
-        raise ValueError("the reference client speaks ws:// only; TLS ends in front of the server")
+        raise ValueError("the reference client speaks ws:// only; put TLS in front of it, or use another client")
     return uri
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Collection
+import ssl
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from functools import partial
 from typing import Final, TypeAlias
 
 import trio
@@ -13,6 +15,7 @@ from interlock.transport.handshake import PATHS, Respond, greet
 from interlock.transport.limits import SocketLimits
 from interlock.transport.opening import Opening
 from interlock.transport.reset import free
+from interlock.transport.secure import TlsStream
 from interlock.transport.websocket import WebSocketTransport
 from interlock.wire.codes import CloseCode
 
@@ -35,25 +38,50 @@ async def serve_websockets(
     respond: Respond = no_pages,
     limits: SocketLimits = DEFAULT_LIMITS,
     paths: Collection[str] = PATHS,
+    tls: ssl.SSLContext | None = None,
     task_status: trio.TaskStatus[int] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """Listen until cancelled; ``task_status`` is told the bound port. Cancelling resets the connections that are left.
 
-    To end them well, end their sessions first, then cancel. Raises ``OSError`` where the address cannot be bound.
+    To end them well, end their sessions first, then cancel. With ``tls`` it is wss that is spoken, and https. Raises
+    ``OSError`` where the address cannot be bound.
     """
-    endpoint = _Endpoint(handler, respond, limits, paths)
     listeners = await trio.open_tcp_listeners(port, host=host)
+    serve = partial(serve_listeners, handler, listeners, respond=respond, limits=limits, paths=paths, tls=tls)
+    await serve(task_status=task_status)
+
+
+async def serve_listeners(
+    handler: Handler,
+    listeners: Sequence[trio.SocketListener],
+    *,
+    respond: Respond = no_pages,
+    limits: SocketLimits = DEFAULT_LIMITS,
+    paths: Collection[str] = PATHS,
+    tls: ssl.SSLContext | None = None,
+    task_status: trio.TaskStatus[int] = trio.TASK_STATUS_IGNORED,
+) -> None:
+    """Serve sockets that are bound already; the rest is as in :func:`serve_websockets`."""
+    endpoint = _Endpoint(handler, respond, limits, paths, tls)
     async with trio.open_nursery() as nursery:
-        await nursery.start(trio.serve_listeners, endpoint.connection, listeners)
+        await nursery.start(trio.serve_listeners, endpoint.connection, list(listeners))
         task_status.started(listeners[0].socket.getsockname()[1])
 
 
 class _Endpoint:
-    def __init__(self, handler: Handler, respond: Respond, limits: SocketLimits, paths: Collection[str]) -> None:
+    def __init__(
+        self,
+        handler: Handler,
+        respond: Respond,
+        limits: SocketLimits,
+        paths: Collection[str],
+        tls: ssl.SSLContext | None,
+    ) -> None:
         self._handler = handler
         self._respond = respond
         self._limits = limits
         self._paths = paths
+        self._tls = tls
         self._connections = 0
 
     async def connection(self, stream: trio.SocketStream) -> None:
@@ -66,7 +94,8 @@ class _Endpoint:
             self._connections -= 1
             free(stream, hard=True)
 
-    async def _talk(self, stream: trio.SocketStream) -> None:
+    async def _talk(self, plain: trio.SocketStream) -> None:
+        stream = plain if self._tls is None else TlsStream(plain, self._tls)
         transport = await greet(stream, self._limits, self._paths, self._respond)
         if transport is None:
             return

@@ -21,6 +21,7 @@ from websockets.typing import Subprotocol
 from interlock.runtime.ports import TransportClosed
 from interlock.transport.limits import SocketLimits
 from interlock.transport.opening import NOWHERE, Opening, Page
+from interlock.transport.secure import ByteStream
 from interlock.transport.websocket import READ_BYTES, WebSocketTransport
 
 Respond: TypeAlias = Callable[[Opening], Awaitable[Page | None]]
@@ -34,7 +35,7 @@ SUBPROTOCOL: Final = Subprotocol("realtime")
 
 
 async def greet(
-    stream: trio.SocketStream, limits: SocketLimits, paths: Collection[str], respond: Respond
+    stream: ByteStream, limits: SocketLimits, paths: Collection[str], respond: Respond
 ) -> WebSocketTransport | None:
     """Return the transport of a client that opened a WebSocket; answer and hang up on anybody else."""
     protocol = ServerProtocol(max_size=limits.frame_bytes, select_subprotocol=_select)
@@ -50,7 +51,7 @@ async def greet(
 
 
 async def _answer(
-    stream: trio.SocketStream,
+    stream: ByteStream,
     protocol: ServerProtocol,
     limits: SocketLimits,
     paths: Collection[str],
@@ -72,7 +73,7 @@ async def _answer(
     return transport
 
 
-async def _read_request(stream: trio.SocketStream, protocol: ServerProtocol) -> Sequence[Event]:
+async def _read_request(stream: ByteStream, protocol: ServerProtocol) -> Sequence[Event]:
     """Read until the request is whole; nothing, where the peer sends anything else."""
     while not protocol.eof_sent:
         try:
@@ -105,7 +106,7 @@ def _written(page: Page) -> Response:
     return Response(page.status, HTTPStatus(page.status).phrase, Headers([*fixed, *page.headers]), page.body)
 
 
-def _opening(stream: trio.SocketStream, request: Request) -> Opening:
+def _opening(stream: ByteStream, request: Request) -> Opening:
     headers = {name.lower(): value for name, value in request.headers.raw_items()}
     try:
         target = urlsplit(request.path)
@@ -114,7 +115,7 @@ def _opening(stream: trio.SocketStream, request: Request) -> Opening:
     return Opening(target.path, dict(parse_qsl(target.query)), headers, peer=_peer(stream))
 
 
-def _peer(stream: trio.SocketStream) -> str:
+def _peer(stream: ByteStream) -> str:
     """Return the address of the other end; nothing, where it is gone already."""
     try:
         return str(stream.socket.getpeername()[0])

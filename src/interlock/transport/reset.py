@@ -6,12 +6,12 @@ import socket
 import struct
 from typing import Final
 
-import trio
+from interlock.transport.secure import ByteStream
 
 _NO_TIME: Final = struct.pack("ii", 1, 0)
 
 
-def free(stream: trio.SocketStream, *, hard: bool) -> None:
+def free(stream: ByteStream, *, hard: bool) -> None:
     """Close the socket, once; tasks blocked on it wake with ``ClosedResourceError``.
 
     ``hard`` sets SO_LINGER to no time: what is unsent is dropped, and the peer reads a reset.

@@ -28,6 +28,7 @@ from interlock.transport.limits import SocketLimits
 from interlock.transport.opening import NOWHERE, Opening
 from interlock.transport.pulse import Pulse, Verdict
 from interlock.transport.reset import free
+from interlock.transport.secure import ByteStream
 from interlock.wire.codes import CloseCode
 
 READ_BYTES: Final = 64 * 1024
@@ -44,7 +45,7 @@ class WebSocketTransport:
 
     def __init__(
         self,
-        stream: trio.SocketStream,
+        stream: ByteStream,
         protocol: Protocol,
         limits: SocketLimits,
         opening: Opening = NOWHERE,
