@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test gate check tables diagrams sweep sweep-full mutants bench gpu clean
+.PHONY: help setup demo test gate check docs dist tables diagrams sweep sweep-full mutants bench gpu clean
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,6 +32,15 @@ check: $(STAMP) ## Lint, types, layers, tidiness; machine files, tables and draw
 	$(BIN)/interlock check
 	$(BIN)/interlock tables --check
 	$(BIN)/interlock draw --check
+
+docs: $(STAMP) ## Build the documentation into build/docs, with every warning an error
+	$(BIN)/python -m sphinx -W --keep-going -q -j auto -d build/doctrees docs build/docs
+	@echo "build/docs/index.html"
+
+dist: $(STAMP) ## Build the source archive and the wheel into dist
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation
+	@ls -l dist
 
 tables: $(STAMP) ## Generate src/interlock/tables from machines/*.toml
 	$(BIN)/interlock tables
@@ -86,6 +95,6 @@ $(STAMP): pyproject.toml constraints.txt
 	fi
 	@echo "== installing interlock with all extras"
 	$(BIN)/python -m pip install -qq --disable-pip-version-check --progress-bar off -c $(VENV)/constraints.txt \
-		-e '.[speech,hf,serve,diagrams,dev]'
+		-e '.[speech,hf,serve,diagrams,docs,completion,dev]'
 	@touch $@
 	@echo "== ready: make check test, or $(BIN)/interlock --help"

@@ -125,7 +125,13 @@ if not TYPE_CHECKING:  # else a type checker would believe in every name
         home = _HOMES.get(name)
         if home is None:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value: object = getattr(importlib.import_module(home), name)
+        try:
+            value: object = getattr(importlib.import_module(home), name)
+        except ModuleNotFoundError as absent:
+            if (absent.name or "").partition(".")[0] == __name__:
+                raise
+            remedy = f"interlock.{name} needs {absent.name}, of an extra: pip install 'interlock[serve]'"
+            raise ModuleNotFoundError(remedy, name=absent.name) from None
         globals()[name] = value
         return value
 

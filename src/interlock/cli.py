@@ -1,4 +1,4 @@
-"""The command line: ``interlock check | tables | import | init``, and whatever other modules bring along.
+"""The command line: ``interlock check | tables | import | init | completion``, and whatever other modules bring along.
 
 Every command says what it did in one line, and what is wrong in one line each, with the remedy. It ends with 0 when
 all is well, 1 when something must be mended, and 2 when it could not do its work at all; never with a traceback for
@@ -13,10 +13,11 @@ import importlib
 import io
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from interlock import shipped
 from interlock.errors import MachineError, WorldError
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def check(args: argparse.Namespace) -> int:
         print(listed_rules(args.format))
         return CLEAN
     try:
-        print(report((), checked(args.paths), args.format))
+        print(report((), checked(args.paths or [shipped.machines()]), args.format))
         return CLEAN
     except Faulty as wrong:
         print(report(wrong.findings, None, args.format))
@@ -96,11 +97,12 @@ def tables(args: argparse.Namespace) -> int:
     from interlock.spec.generated import differences, left_over, origins, write
 
     out, package = _destination(args)
-    blueprint = _checked(args.paths)
+    paths = args.paths or [MACHINES]
+    blueprint = _checked(paths)
     if blueprint is None:
         return FOUND
     files = compiled(blueprint, package)
-    gone = left_over(out, files, origins(MARK, blueprint.labels, args.paths), ".py")
+    gone = left_over(out, files, origins(MARK, blueprint.labels, paths), ".py")
     if args.check:
         return _compared(differences(out, files, gone), out, "tables")
     return _written(write(out, files, MARK, gone), out)
@@ -133,6 +135,42 @@ def init(args: argparse.Namespace) -> int:
     create(path, STARTING_POINT)
     print(NEXT.format(path=path, folder=args.folder))
     return CLEAN
+
+
+def completion(args: argparse.Namespace) -> int:
+    """Print the script that completes commands and options in a shell."""
+    try:
+        import shtab
+    except ImportError:
+        raise WorldError("completion needs shtab; pip install 'interlock[completion]'") from None
+    parser = _parser(list(COMMANDS))
+    kinds = {"PATH": shtab.FILE, "FILE": shtab.FILE, "TARGET": shtab.FILE, "DIR": shtab.DIRECTORY}
+    for action in _actions(parser):
+        if action.metavar in kinds:
+            action.complete = kinds[action.metavar]  # type: ignore[attr-defined]
+    print(shtab.complete(parser, args.shell))
+    return CLEAN
+
+
+def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
+    """Yield the options and arguments of a parser and of its commands."""
+    for action in parser._actions:
+        yield action
+        for command in (action.choices or {}).values() if isinstance(action, argparse._SubParsersAction) else ():
+            yield from _actions(command)
+
+
+class Version(argparse.Action):
+    """Prints which Interlock this is, and which machines its tables were made from."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        """Print it and leave."""
+        from interlock import __version__
+        from interlock.tables import SOURCES
+
+        told = ", ".join(f"{name} {digest[:12]}" for name, digest in SOURCES.items())
+        print(f"interlock {__version__}\ntables {told}")
+        parser.exit()
 
 
 def _destination(args: argparse.Namespace) -> tuple[Path, str]:
@@ -205,12 +243,22 @@ prints it. Nested states are flattened; conditions and unless become guards. Pri
 """
 
 
+COMPLETION = """\
+Prints a script that completes commands and options. It needs the extra, once: pip install 'interlock[completion]'.
+
+  interlock completion bash > ~/.local/share/bash-completion/completions/interlock
+  interlock completion zsh > ~/.zfunc/_interlock             (a folder of your fpath)
+"""
+
+
 def _parser(given: list[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="interlock",
         description="Sessions that no cancel, crash, takeover or timeout leaves in an illegal state.",
         epilog="Exit codes: 0 all is well, 1 something must be mended, 2 the command could not do its work.",
     )
+    about = "say which version this is, and the hashes of the machine files that its tables were made from"
+    parser.add_argument("--version", nargs=0, action=Version, help=about)
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     checking = _own(subparsers.add_parser, "check", "run the static rules over machine files", CHECK, check)
     checking.add_argument("--format", choices=["text", "json", "github"], default="text", help="how findings are said")
@@ -235,6 +283,11 @@ def _written_once(add: Callable[..., argparse.ArgumentParser]) -> None:
     starting = add("init", help="write a small machine to begin with", description="Writes a small machine file.")
     starting.add_argument("folder", nargs="?", default=MACHINES, metavar="DIR", help=f"where (default: {MACHINES})")
     starting.set_defaults(run=init)
+    completing = add(
+        "completion", help="print what completes commands in a shell", description=COMPLETION, formatter_class=raw
+    )
+    completing.add_argument("shell", choices=["bash", "zsh", "tcsh"], help="which shell")
+    completing.set_defaults(run=completion)
 
 
 def _own(
@@ -242,15 +295,13 @@ def _own(
 ) -> argparse.ArgumentParser:
     raw = argparse.RawDescriptionHelpFormatter
     parser = add(name, help=summary, description=description, formatter_class=raw)
-    parser.add_argument(
-        "paths", nargs="*", metavar="PATH", default=[MACHINES], help=f"machine file or folder (default: {MACHINES})"
-    )
+    parser.add_argument("paths", nargs="*", metavar="PATH", help=f"machine file or folder (default: {MACHINES})")
     parser.set_defaults(run=run)
     return parser
 
 
 def _foreign(parser: argparse.ArgumentParser, name: str, command: Command, given: list[str]) -> None:
-    if given[:1] == [name]:
+    if name in given[:1] or given == list(COMMANDS):
         module = importlib.import_module(command.module)
         module.arguments(parser)
         parser.set_defaults(run=module.main)

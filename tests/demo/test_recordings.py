@@ -23,11 +23,11 @@ def test_fewer_recordings_than_turns_are_said_again(tmp_path: Path) -> None:
 
 
 def test_a_missing_folder_says_where_to_get_one(tmp_path: Path) -> None:
-    with pytest.raises(WorldError, match=r"has no \*\.wav: run this in a checkout.*--audio DIR"):
+    with pytest.raises(WorldError, match=r"has no \*\.wav: leave --audio out .*--audio DIR"):
         find_folder(tmp_path)
 
 
-def test_the_checkout_has_its_own() -> None:
+def test_interlock_has_its_own() -> None:
     assert len(load(find_folder(None))) == 4
 
 

@@ -41,7 +41,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = "Exit codes: 0 every check holds, 1 one does not, 2 the demo could not be played."
     out = "folder for what it writes (default: demo-out)"
     parser.add_argument("--out", metavar="DIR", type=Path, default=Path("demo-out"), help=out)
-    parser.add_argument("--audio", metavar="DIR", type=Path, help="folder of the recordings (default: examples/audio)")
+    parser.add_argument(
+        "--audio", metavar="DIR", type=Path, help="folder of the recordings (default: those that come with Interlock)"
+    )
 
 
 def main(args: argparse.Namespace) -> int:

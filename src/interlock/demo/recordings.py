@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from interlock import shipped
 from interlock.errors import WorldError
 
 RATE: Final = 16_000
 """Hz of the recordings: PCM16 mono."""
 TURNS: Final = 4
 """How many sentences the user says; fewer recordings are said again."""
-PLACE: Final = Path("examples") / "audio"
 
 
 class Recording(NamedTuple):
@@ -30,15 +30,13 @@ class Recording(NamedTuple):
 
 
 def find_folder(given: Path | None) -> Path:
-    """Return the folder of the recordings. Raises :class:`WorldError` that says where they can be had."""
-    repository = Path(__file__).resolve().parents[3]
-    for folder in [given] if given is not None else [Path.cwd() / PLACE, repository / PLACE]:
-        if folder.is_dir() and any(folder.glob("*.wav")):
-            return folder
-    where = f"{given} has no *.wav" if given is not None else "no recordings were found"
+    """Return the folder of the recordings. Raises :class:`WorldError` where there are none."""
+    found = given or shipped.folder("audio")
+    if any(found.glob("*.wav")):
+        return found
     raise WorldError(
-        f"{where}: run this in a checkout, which has them in {PLACE}, or name a folder of your own with --audio DIR "
-        f"(NAME.wav, 16 kHz mono PCM16, each with its words in NAME.txt)"
+        f"{found} has no *.wav: leave --audio out for those that come with Interlock, or name a folder of your own "
+        f"with --audio DIR (NAME.wav, 16 kHz mono PCM16, each with its words in NAME.txt)"
     )
 
 

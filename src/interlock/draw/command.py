@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from interlock import shipped
 from interlock.draw.dot import dot
 from interlock.draw.files import COMMITTED, SUFFIXES, Drawing, left_over_drawings, outdated, save
 from interlock.draw.ink import MARK
@@ -51,7 +52,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = DRAW
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     add = parser.add_argument
-    add("paths", nargs="*", metavar="PATH", default=[MACHINES], help=f"machine file or folder (default: {MACHINES})")
+    add("paths", nargs="*", metavar="PATH", help=f"machine file or folder (default: {MACHINES})")
     add("--out", metavar="DIR", help=f"folder of the drawings (default: {DIAGRAMS})")
     add(
         "--format",
@@ -71,6 +72,7 @@ def main(args: argparse.Namespace) -> int:
     """Draw the machines, or compare the drawings with the committed ones."""
     forms = forms_of(args.format, SUFFIXES)
     _agree(args, forms)
+    args.paths = args.paths or [shipped.machines()]
     try:
         return _draw(args, forms)
     except Faulty as wrong:

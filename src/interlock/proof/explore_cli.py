@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from interlock import shipped
 from interlock.proof import mutants_cli
 from interlock.proof.explore.chart import svg_chart, text_chart
 from interlock.proof.explore.model import Model
@@ -60,7 +61,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         choices=["plain", "fast"],
         help=f"default: plain, and fast (needs numpy) for {', '.join(LARGE)}",
     )
-    add("--machines", default="machines", metavar="DIR", help="folder with world/ in it (default: machines)")
+    add("--machines", metavar="DIR", help="folder with world/ in it (default: Interlock's own)")
     add("--symmetric", action="store_true", help="count clients that are alike once; what is about runs is not asked")
     add("--states", type=_natural, metavar="N", help="stop at so many (default: 1000000; 100000000 in the fast engine)")
     add("--seconds", type=_natural, default=int(Limits().seconds), metavar="S", help="stop then (default: %(default)s)")
@@ -139,9 +140,10 @@ def _world(name: str, folder: str, symmetric: bool) -> Model:
 
 
 def _folder(args: argparse.Namespace) -> Path:
+    args.machines = args.machines or str(shipped.folder("machines"))
     folder = Path(args.machines) / "world"
     if not folder.is_dir():
-        raise Unusable(f"{folder}: is not there; run this where Interlock's machines are, or name a target of yours")
+        raise Unusable(f"{folder}: is not there; name a folder that has it, or a target of yours")
     return folder
 
 
