@@ -49,7 +49,7 @@ def test_resume_and_expiry_race_and_either_may_win() -> None:
 def test_the_canonical_cases_are_cut_in_activation_in_replay_and_in_the_wait_of_the_caller() -> None:
     for name in ("takeover", "reconnect", "reconnect_midway"):
         reached = {place.rpartition(":")[0].rpartition("/")[2] for place in sweep(SCENARIOS[name], 1).awaits}
-        assert {"delivery.py", "waiter.py", "memory.py"} <= reached
+        assert {"writer.py", "waiter.py", "memory.py"} <= reached
 
 
 def test_every_operation_is_there_once_and_beside_its_faults() -> None:

@@ -24,6 +24,7 @@ from interlock.runtime.driver import Driver
 from interlock.runtime.host import Host
 from interlock.runtime.ports import TransportClosed
 from interlock.runtime.talk import Session
+from interlock.runtime.writer import TrioWriter
 from interlock.session.settings import Settings
 from interlock.transport.memory import MemoryTransport
 from interlock.workers.echo import EARS, MIND, VOICE, EchoPipeline
@@ -150,6 +151,7 @@ class Play:
         for driver in self.host.drivers.values():
             for delivery in driver.deliveries.values():
                 if getattr(delivery.transport, "_port", delivery.transport) is transport:
+                    assert isinstance(delivery, TrioWriter)
                     return delivery.scope
         return None
 

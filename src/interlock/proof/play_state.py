@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
+from interlock.runtime.writer import TrioWriter
+
 if TYPE_CHECKING:
     from interlock.proof.play import Play
     from interlock.runtime.delivery import Delivery
@@ -60,8 +62,9 @@ class Eye:
 
 
 def _delivery(delivery: Delivery) -> Hashable:
-    scope = delivery.scope
-    return delivery.generation, delivery.mode, delivery.reason, delivery.cursor, delivery.notices, scope.deadline
+    assert isinstance(delivery, TrioWriter)
+    deadline = delivery.scope.deadline
+    return delivery.generation, delivery.mode, delivery.reason, delivery.cursor, delivery.notices, deadline
 
 
 def _transport(transport: MemoryTransport) -> Hashable:

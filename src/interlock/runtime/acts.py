@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from interlock.errors import ClientError, WorldError
 from interlock.machine import ArmTimer, DisarmTimer, Message, StartWork
 from interlock.runtime.beside import Input, Offer, Timer
-from interlock.runtime.delivery import Delivery
 from interlock.runtime.ports import StageLink
 from interlock.session.books import InputReleased, TurnReleased
 from interlock.session.request import Request
@@ -96,11 +95,11 @@ def start_delivery(driver: Driver) -> None:
     data = driver.value.cells["attachment", None].data
     offer = driver.offers[data.claim]
     generation: int = data.generation
-    delivery = Delivery(
+    delivery = offer.writer(
         driver, offer.transport, generation, offer.position, lambda: hello_of(driver, generation, offer.token)
     )
     driver.deliveries[generation] = delivery
-    driver.host.spawn(delivery.run, delivery.failed)
+    delivery.start()
 
 
 def hello_of(driver: Driver, generation: int, token: str) -> bytes:

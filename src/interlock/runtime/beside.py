@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from interlock.errors import ClientError
 from interlock.machine import Key, Message
+from interlock.runtime.delivery import Delivery
 from interlock.runtime.ports import Transport
 from interlock.runtime.waiter import Waiter
 
@@ -27,8 +28,9 @@ class Timer(NamedTuple):
 class Offer:
     """One call of ``open`` or ``resume``: the transport that it brings, and the task that waits for it.
 
-    ``token`` is the plaintext of the fresh credential; it goes to the writer and nowhere else. ``refusal`` is what the
-    pipeline said, in its own words.
+    ``token`` is the plaintext of the fresh credential; it goes to the writer and nowhere else. ``writer`` is made where
+    the claim is accepted, and writes on the loop of the transport. ``refusal`` is what the pipeline said, in its own
+    words.
     """
 
     claim: int
@@ -36,6 +38,7 @@ class Offer:
     token: str
     position: int
     waiter: Waiter[int]
+    writer: type[Delivery]
     refusal: ClientError | None = None
 
 

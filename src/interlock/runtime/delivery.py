@@ -3,18 +3,19 @@
 It takes what is due in one synchronous step directly before the write, so that nothing which an interrupt has voided
 is still on its way to the socket, save the one write that is inside the transport. It is never waited for by a
 transition: eviction, drop and finish are orders, each with a deadline, past which the transport is aborted.
+
+What is written, and in which order, is :meth:`Delivery.script`, which awaits nothing. Who performs it lives on the loop
+of the transport: :class:`interlock.runtime.writer.TrioWriter`, or a writer on the loop of an asyncio server.
 """
 
 from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-import trio
-
-from interlock.runtime.ports import Transport, TransportClosed
+from interlock.runtime.ports import Transport
 from interlock.tables import messages as m
 from interlock.wire import outbound
 from interlock.wire.codes import CloseCode
@@ -30,8 +31,24 @@ Notice: TypeAlias = Callable[[str], bytes]
 """Encodes a frame that belongs to one connection alone, under the number that it gets there."""
 
 
+class Write(NamedTuple):
+    """Hand these frames over, as one write where the transport can."""
+
+    frames: tuple[bytes, ...]
+
+
+class Close(NamedTuple):
+    """Say goodbye; this is the last that is written."""
+
+    code: int
+    reason: str
+
+
 class Delivery:
-    """One generation's writer. Every method without ``async`` may be called from any task of the host's thread."""
+    """One generation's writer, without the loop that it runs on. Called from any task of the host's thread.
+
+    A loop adds :meth:`start`, :meth:`wake`, :meth:`_cut` and :meth:`_within`, and performs the script.
+    """
 
     def __init__(
         self, driver: Driver, transport: Transport, generation: int, cursor: int, hello: Callable[[], bytes]
@@ -46,8 +63,6 @@ class Delivery:
         self._hello = hello
         self._notices: deque[bytes] = deque()
         self._noticed = 0
-        self.scope = trio.CancelScope()
-        self._wake = trio.Event()
         self._caught_up = False
         self._said_goodbye = False
 
@@ -56,9 +71,13 @@ class Delivery:
         """How many notices wait."""
         return len(self._notices)
 
+    def start(self) -> None:
+        """Begin to write, in a task of its own."""
+        raise NotImplementedError
+
     def wake(self) -> None:
         """Something may be due."""
-        self._wake.set()
+        raise NotImplementedError
 
     def notify(self, notice: Notice) -> bool:
         """Send a frame that belongs to this connection alone; say ``False`` when too many wait already.
@@ -88,27 +107,55 @@ class Delivery:
     def drop(self, reason: str) -> None:
         """Abort the transport now."""
         self.mode, self.reason = "dropped", reason
-        self.scope.cancel()
+        self._cut()
         self.transport.abort(reason)
 
     def failed(self, error: Exception) -> None:
         """Say in the log that a transport broke its word; it was lost like any other."""
         log.error("%s: transport %d failed: %r", self.driver.session_id, self.generation, error)
 
-    async def run(self) -> None:
-        """Write until retired; whatever happens, the transport is closed once and the books say so."""
-        try:
-            with self.scope:
-                await self._write()
-                await self._say_goodbye()
-            self._lost("cut")  # nothing, where somebody retired it; else its scope was cancelled from outside
-        except TransportClosed as error:
-            self._lost(str(error))
-        except BaseException as error:
-            self._lost("host_stopped" if isinstance(error, trio.Cancelled) else type(error).__name__)
-            raise
-        finally:
-            self._end()
+    def script(self) -> Iterator[Write | Close | None]:
+        """Yield what is to be done next, and go on when it is done; ``None`` is to rest until :meth:`wake`."""
+        if self.mode != "evicted":
+            yield Write((self._hello(),))
+            self.driver.dispatch(m.ActivationDelivered(self.generation))
+        while self.mode != "evicted":
+            if frames := self._take():
+                yield Write(frames)
+            elif self.mode == "finishing":
+                break
+            elif not self._caught_up:
+                self._caught_up = True
+                self.driver.dispatch(m.ReplayDelivered(self.generation))
+            else:
+                yield None
+        yield from self._goodbye()
+        self._said_goodbye = True
+
+    def _goodbye(self) -> Iterator[Write | Close]:
+        if self.mode == "evicted":
+            yield Write((outbound.session_replaced(self.driver.session_id, self.driver.value.generation),))
+            yield Close(CloseCode.REPLACED, self.reason)
+        else:
+            yield Close(CloseCode.SHUTDOWN if self.reason == "server_shutdown" else CloseCode.ENDED, self.reason)
+
+    def _take(self) -> tuple[bytes, ...]:
+        notices = tuple(self._notices)
+        self._notices.clear()
+        frames, self.cursor = self.driver.take(self.generation, self.cursor)
+        return (*notices, *frames)
+
+    def _retire(self, mode: Mode, reason: str, within_s: float) -> None:
+        if self.mode != "live":
+            return
+        self.mode, self.reason = mode, reason
+        self._within(within_s)
+        self.wake()
+
+    def _lost(self, reason: str) -> None:
+        if self.mode == "live":
+            self.reason = reason
+            self.driver.dispatch(m.TransportLost(self.generation, reason))
 
     def _end(self) -> None:
         try:
@@ -117,59 +164,10 @@ class Delivery:
         finally:
             self.driver.delivered(self)
 
-    async def _write(self) -> None:
-        if self.mode != "evicted":
-            await self._send((self._hello(),))
-            self.driver.dispatch(m.ActivationDelivered(self.generation))
-        while self.mode != "evicted":
-            frames = self._take()
-            if frames:
-                await self._send(frames)
-            elif self.mode == "finishing":
-                return
-            else:
-                await self._rest()
+    def _cut(self) -> None:
+        """Break off whatever the writer is waiting in."""
+        raise NotImplementedError
 
-    async def _rest(self) -> None:
-        self._wake = trio.Event()
-        if not self._caught_up:
-            self._caught_up = True
-            self.driver.dispatch(m.ReplayDelivered(self.generation))
-        else:
-            await self._wake.wait()
-
-    def _take(self) -> tuple[bytes, ...]:
-        notices = tuple(self._notices)
-        self._notices.clear()
-        frames, self.cursor = self.driver.take(self.generation, self.cursor)
-        return (*notices, *frames)
-
-    async def _send(self, frames: Sequence[bytes]) -> None:
-        with trio.move_on_after(self.driver.settings.write_s) as deadline:
-            await self.transport.send(frames)
-        if deadline.cancelled_caught:
-            raise TransportClosed("write_timeout")
-
-    async def _say_goodbye(self) -> None:
-        if self.mode == "evicted":
-            await self._send((outbound.session_replaced(self.driver.session_id, self.driver.value.generation),))
-            await self._close(CloseCode.REPLACED)
-        elif self.mode == "finishing":
-            code = CloseCode.SHUTDOWN if self.reason == "server_shutdown" else CloseCode.ENDED
-            await self._close(code)
-
-    async def _close(self, code: int) -> None:
-        await self.transport.close(code, self.reason)
-        self._said_goodbye = True
-
-    def _retire(self, mode: Mode, reason: str, within_s: float) -> None:
-        if self.mode != "live":
-            return
-        self.mode, self.reason = mode, reason
-        self.scope.deadline = min(self.scope.deadline, trio.current_time() + within_s)
-        self.wake()
-
-    def _lost(self, reason: str) -> None:
-        if self.mode == "live":
-            self.reason = reason
-            self.driver.dispatch(m.TransportLost(self.generation, reason))
+    def _within(self, seconds: float) -> None:
+        """Cut the writer off in so many seconds, if it has not ended by then."""
+        raise NotImplementedError

@@ -20,7 +20,9 @@ import trio
 from interlock.errors import ClientError, Defect, LimitReached
 from interlock.machine import Message
 from interlock.runtime.beside import Offer, Timer
+from interlock.runtime.claim import Claim
 from interlock.runtime.deadlines import Deadlines
+from interlock.runtime.delivery import Delivery
 from interlock.runtime.driver import Driver
 from interlock.runtime.ledger import limits_of, note, owed_by
 from interlock.runtime.perform import Failure, contain
@@ -30,6 +32,7 @@ from interlock.runtime.silent import Silent
 from interlock.runtime.talk import Session
 from interlock.runtime.tombs import Tombs
 from interlock.runtime.waiter import Waiter
+from interlock.runtime.writer import TrioWriter
 from interlock.session.asked import check_config
 from interlock.session.credential import digest_of
 from interlock.session.settings import Settings
@@ -75,11 +78,9 @@ class Host:
         and :class:`interlock.runtime.acts.ClaimLost` when the transport fails.
         """
         await trio.lowlevel.checkpoint_if_cancelled()
-        driver = self._admit(config or {})
-        offer = self._offer(driver, transport, 0)
-        driver.start()
-        generation = await offer.waiter.wait(lambda: driver.land(offer.claim))
-        return Session(driver, generation)
+        claim = self.begin_open(transport, config or {})
+        generation = await claim.wait()
+        return Session(claim.driver, generation)
 
     async def resume(self, session_id: str, token: str, position: int, transport: Transport) -> Session:
         """Attach ``transport`` to a session, from ``position`` on; return when everything missed was handed over.
@@ -89,17 +90,31 @@ class Host:
         nothing, and :class:`interlock.runtime.acts.ClaimLost` when the transport or the session is lost.
         """
         await trio.lowlevel.checkpoint_if_cancelled()
+        claim = self.begin_resume(session_id, token, position, transport)
+        generation = await claim.wait()
+        return Session(claim.driver, generation)
+
+    def begin_open(self, transport: Transport, config: Mapping[str, Any], writer: type[Delivery] = TrioWriter) -> Claim:
+        """Begin what :meth:`open` waits for; ``writer`` writes on the loop of the transport."""
+        driver = self._admit(config)
+        offer = self._offer(driver, transport, 0, writer)
+        driver.start()
+        return Claim(driver, offer)
+
+    def begin_resume(
+        self, session_id: str, token: str, position: int, transport: Transport, writer: type[Delivery] = TrioWriter
+    ) -> Claim:
+        """Begin what :meth:`resume` waits for; ``writer`` writes on the loop of the transport."""
         driver = self.drivers.get(session_id)
         if driver is None or driver.ended.is_set():
             raise self.tombs.error(session_id)
-        offer = self._offer(driver, transport, position)
+        offer = self._offer(driver, transport, position, writer)
         try:
             driver.dispatch(m.ResumeRequested(offer.claim, digest_of(token), position, digest_of(offer.token)))
         except ClientError:
             driver.offers.pop(offer.claim, None)
             raise
-        generation = await offer.waiter.wait(lambda: driver.land(offer.claim))
-        return Session(driver, generation)
+        return Claim(driver, offer)
 
     def stop(self) -> None:
         """Begin the shutdown: no new session, and every session is closing when this returns (AP-18). Idempotent."""
@@ -311,9 +326,9 @@ class Host:
         self.high_water["max_sessions"] = max(self.slots, self.high_water.get("max_sessions", 0))
         return driver
 
-    def _offer(self, driver: Driver, transport: Transport, position: int) -> Offer:
+    def _offer(self, driver: Driver, transport: Transport, position: int, writer: type[Delivery]) -> Offer:
         claim = next(self._claims)
-        offer = Offer(claim, transport, secrets.token_urlsafe(32), position, Waiter())
+        offer = Offer(claim, transport, secrets.token_urlsafe(32), position, Waiter(), writer)
         driver.offers[claim] = offer
         return offer
 

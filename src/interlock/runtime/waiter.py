@@ -4,6 +4,8 @@
 cancelled task runs, another task may complete the operation. Then the caller would see ``Cancelled`` for something that
 was committed. So the cancel lands *in* its delivery: ``landing`` runs synchronously, and from there on the operation
 can no longer complete. If the outcome came first, the cancel is not delivered here at all.
+
+:meth:`Waiter.wait` is for a task of trio. Another loop has its own way to wait, on :meth:`Waiter.tell`.
 """
 
 from __future__ import annotations
@@ -18,13 +20,13 @@ T = TypeVar("T")
 
 
 class Waiter(Generic[T]):
-    """Settled once, awaited by at most one task. Settling it again, or after a cancel, changes nothing."""
+    """Settled once, awaited by at most one task. Settling it again, or after it was given up, changes nothing."""
 
-    __slots__ = ("_outcome", "_over", "_task")
+    __slots__ = ("_outcome", "_over", "_wake")
 
     def __init__(self) -> None:
         self._outcome: outcome.Outcome[T] | None = None
-        self._task: trio.lowlevel.Task | None = None
+        self._wake: Callable[[], object] | None = None
         self._over = False
 
     @property
@@ -43,21 +45,37 @@ class Waiter(Generic[T]):
     async def wait(self, landing: Callable[[], None]) -> T:
         """Return the result or raise the error; on a cancel, run ``landing`` in its delivery and propagate it."""
         if self._outcome is None:
-            self._task = trio.lowlevel.current_task()
+            task = trio.lowlevel.current_task()
+            self._wake = lambda: trio.lowlevel.reschedule(task)
 
             def abort(_: trio.lowlevel.RaiseCancelT) -> trio.lowlevel.Abort:
-                self._over, self._task = True, None
+                self.give_up()
                 landing()
                 return trio.lowlevel.Abort.SUCCEEDED
 
             await trio.lowlevel.wait_task_rescheduled(abort)
+        return self.result()
+
+    def tell(self, wake: Callable[[], object]) -> None:
+        """Call ``wake`` once there is an outcome, unless it is given up before; at once, where there is one."""
+        if self._outcome is None:
+            self._wake = wake
+        else:
+            wake()
+
+    def result(self) -> T:
+        """Return the result or raise the error of a waiter that was settled."""
         assert self._outcome is not None
         return self._outcome.unwrap()
+
+    def give_up(self) -> None:
+        """Nobody waits any more; no outcome comes from here on."""
+        self._over, self._wake = True, None
 
     def _settle(self, result: outcome.Outcome[T]) -> None:
         if self._over:
             return
         self._over, self._outcome = True, result
-        if self._task is not None:
-            trio.lowlevel.reschedule(self._task)
-            self._task = None
+        if self._wake is not None:
+            self._wake()
+            self._wake = None

@@ -24,7 +24,7 @@ class Fault(NamedTuple):
 FAULTS = (
     Fault(
         "a rollback that a cancel does not reach",
-        "runtime/delivery.py",
+        "runtime/writer.py",
         "        except BaseException as error:\n",
         "        except Exception as error:\n",
         "close_dies",
@@ -34,7 +34,7 @@ FAULTS = (
     ),
     Fault(
         "a clean-up that a failure skips",
-        "runtime/delivery.py",
+        "runtime/writer.py",
         "        finally:\n            self._end()\n",
         "        else:\n            self._end()\n",
         "reconnect",
@@ -78,9 +78,8 @@ FAULTS = (
     Fault(
         "a checkpoint between commit and return, in open and in resume",
         "runtime/host.py",
-        "        generation = await offer.waiter.wait(lambda: driver.land(offer.claim))\n        return",
-        "        generation = await offer.waiter.wait(lambda: driver.land(offer.claim))\n"
-        "        await trio.lowlevel.checkpoint()\n        return",
+        "        generation = await claim.wait()\n        return",
+        "        generation = await claim.wait()\n        await trio.lowlevel.checkpoint()\n        return",
         "reconnect",
     ),
     Fault("a cancel that does not land", "runtime/waiter.py", "                landing()\n", "", "reconnect"),
@@ -142,38 +141,37 @@ FAULTS = (
     ),
     Fault(
         "a write that timed out counts as written",
-        "runtime/delivery.py",
+        "runtime/writer.py",
         '            raise TransportClosed("write_timeout")\n',
         "            return\n",
         "reconnect",
     ),
     Fault(
         "an eviction without a deadline",
-        "runtime/delivery.py",
-        "        self.scope.deadline = min(self.scope.deadline, trio.current_time() + within_s)\n",
+        "runtime/writer.py",
+        "        self.scope.deadline = min(self.scope.deadline, trio.current_time() + seconds)\n",
         "",
         "half_dead",
     ),
     Fault(
         "a retired writer that nobody wakes",
         "runtime/delivery.py",
-        "        self.mode, self.reason = mode, reason\n        self.scope.deadline ="
-        " min(self.scope.deadline, trio.current_time() + within_s)\n        self.wake()\n",
-        "        self.mode, self.reason = mode, reason\n",
+        "        self._within(within_s)\n        self.wake()\n",
+        "",
         "takeover",
     ),
     Fault(
         "a dropped writer that goes on",
         "runtime/delivery.py",
-        "        self.scope.cancel()\n",
-        "",
+        "        self._cut()\n        self.transport.abort(reason)\n",
+        "        self.transport.abort(reason)\n",
         "detach",
     ),
     Fault(
         "a transport that is freed by its writer alone",
         "runtime/delivery.py",
-        "        self.scope.cancel()\n        self.transport.abort(reason)\n",
-        "        self.scope.cancel()\n",
+        "        self._cut()\n        self.transport.abort(reason)\n",
+        "        self._cut()\n",
         "takeover",
         equivalent="the cancelled writer aborts the transport in its `finally`, in the next pass of the loop; abort()"
         " is there for transports whose send does not heed a cancel, which a port in memory is not",

@@ -1,0 +1,69 @@
+"""The writer of a transport that lives on trio: one task in the host's nursery, in a scope that retiring it cancels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import trio
+
+from interlock.runtime.delivery import Close, Delivery, Write
+from interlock.runtime.ports import Transport, TransportClosed
+
+if TYPE_CHECKING:
+    from interlock.runtime.driver import Driver
+
+
+class TrioWriter(Delivery):
+    """Performs a delivery's script on trio."""
+
+    def __init__(
+        self, driver: Driver, transport: Transport, generation: int, cursor: int, hello: Callable[[], bytes]
+    ) -> None:
+        super().__init__(driver, transport, generation, cursor, hello)
+        self.scope = trio.CancelScope()
+        self._wake = trio.Event()
+
+    def start(self) -> None:
+        """Begin to write, in the host's nursery."""
+        self.driver.host.spawn(self.run, self.failed)
+
+    def wake(self) -> None:
+        """Something may be due."""
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Write until retired; whatever happens, the transport is closed once and the books say so."""
+        try:
+            with self.scope:
+                for act in self.script():
+                    await self._perform(act)
+            self._lost("cut")  # nothing, where somebody retired it; else its scope was cancelled from outside
+        except TransportClosed as error:
+            self._lost(str(error))
+        except BaseException as error:
+            self._lost("host_stopped" if isinstance(error, trio.Cancelled) else type(error).__name__)
+            raise
+        finally:
+            self._end()
+
+    async def _perform(self, act: Write | Close | None) -> None:
+        if act is None:
+            self._wake = trio.Event()
+            await self._wake.wait()
+        elif isinstance(act, Write):
+            await self._send(act.frames)
+        else:
+            await self.transport.close(act.code, act.reason)
+
+    async def _send(self, frames: Sequence[bytes]) -> None:
+        with trio.move_on_after(self.driver.settings.write_s) as deadline:
+            await self.transport.send(frames)
+        if deadline.cancelled_caught:
+            raise TransportClosed("write_timeout")
+
+    def _cut(self) -> None:
+        self.scope.cancel()
+
+    def _within(self, seconds: float) -> None:
+        self.scope.deadline = min(self.scope.deadline, trio.current_time() + seconds)
