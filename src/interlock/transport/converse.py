@@ -1,22 +1,19 @@
 """One connection's conversation: its first message opens or resumes a session, the others are commands to it.
 
 The reader lives here; the writer lives in the host, and is the only one that writes from the first claim on. Whatever a
-client gets wrong is answered with an error to it alone, and changes nothing.
+client gets wrong is answered with an error to it alone, and changes nothing. Nothing here knows which loop it runs on.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-import trio
-
 from interlock.errors import ClientError
 from interlock.runtime.acts import ClaimLost, ResyncRequired
-from interlock.runtime.host import Host
 from interlock.runtime.ports import TransportClosed
 from interlock.runtime.talk import Session
 from interlock.transport.commands import command
-from interlock.transport.connection import Connection
+from interlock.transport.connection import Connection, Sessions
 from interlock.wire import outbound
 from interlock.wire.codes import CloseCode
 from interlock.wire.inbound import parse
@@ -26,7 +23,7 @@ NO: Final = frozenset({"0", "false", "off", "no"})
 """How a client says that it wants no duplex session; it is refused, and not given one all the same (TW-04)."""
 
 
-async def converse(host: Host, transport: Connection) -> None:
+async def converse(host: Sessions, transport: Connection) -> None:
     """Serve one connection until it is over; whatever ends it, its session is told."""
     try:
         session = await _begin(host, transport)
@@ -36,7 +33,7 @@ async def converse(host: Host, transport: Connection) -> None:
         return
 
 
-async def _begin(host: Host, transport: Connection) -> Session | None:
+async def _begin(host: Sessions, transport: Connection) -> Session | None:
     """Open or resume; refuse what is wrong, a few times; give up on silence."""
     if transport.opening.query.get("duplex", "1").lower() in NO:
         text = "this server speaks duplex sessions only: connect without duplex=0"
@@ -44,9 +41,9 @@ async def _begin(host: Host, transport: Connection) -> Session | None:
     settings = host.settings
     for number in range(1, settings.max_refusals + 1):
         data = None
-        with trio.move_on_after(settings.first_s) as deadline:
-            data = await transport.receive()
-        if deadline.cancelled_caught:
+        try:
+            data = await transport.receive_within(settings.first_s)
+        except TimeoutError:
             text = f"no message for {settings.first_s} s"
             await _refuse(transport, ClientError("config_timeout", text), number, last=True)
         if data is None:
@@ -62,7 +59,7 @@ async def _begin(host: Host, transport: Connection) -> Session | None:
     return None
 
 
-async def _first(host: Host, transport: Connection, message: ClientMessage) -> Session:
+async def _first(host: Sessions, transport: Connection, message: ClientMessage) -> Session:
     if isinstance(message, SessionResume):
         position = message.last_received_server_event_seq
         return await host.resume(message.session_id, message.resume_token, position, transport)

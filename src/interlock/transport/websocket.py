@@ -162,6 +162,12 @@ class WebSocketTransport:
             self._feed(await self._read())
         return self._inbox.popleft()
 
+    async def receive_within(self, seconds: float) -> bytes | None:
+        """Return what :meth:`receive` does. Raises ``TimeoutError`` when nothing has come in time."""
+        with trio.move_on_after(seconds):
+            return await self.receive()
+        raise TimeoutError
+
     async def _read(self) -> bytes:
         """Read something. An empty result is the end of the stream, however it came."""
         self._reading = True

@@ -150,7 +150,7 @@ FAULTS = (
         "an eviction without a deadline",
         "runtime/writer.py",
         "        self.scope.deadline = min(self.scope.deadline, trio.current_time() + seconds)\n",
-        "",
+        "        return\n",
         "half_dead",
     ),
     Fault(
