@@ -26,8 +26,8 @@ def mirror(opening: Opening) -> Page:
 def guard(name: str) -> Guard:
     """Refuse who does not name it."""
 
-    async def refuse(opening: Opening) -> Page | None:
-        return None if name in opening.query else Page(401, "text/plain", f"no {name}\n".encode())
+    async def refuse(opening: Opening) -> Page | Opening:
+        return opening if name in opening.query else Page(401, "text/plain", f"no {name}\n".encode())
 
     return refuse
 

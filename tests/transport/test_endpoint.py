@@ -18,8 +18,8 @@ from tests.transport.served import UPGRADE, echo, raw, reset, rest, served
 pytestmark = [pytest.mark.real_clock, pytest.mark.timeout_s(10)]
 
 
-async def pages(opening: Opening) -> Page | None:
-    return Page(503, "text/plain", b"draining\n") if opening.path == "/healthz" else None
+async def pages(opening: Opening) -> Page | Opening:
+    return Page(503, "text/plain", b"draining\n") if opening.path == "/healthz" else opening
 
 
 @pytest.mark.parametrize(

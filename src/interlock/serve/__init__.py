@@ -12,10 +12,11 @@ import sys
 
 import trio
 
-from interlock.serve.options import Served, arguments, options
+from interlock.serve.options import arguments, options
 from interlock.serve.run import say, serve
+from interlock.serve.show import shown
 
-__all__ = ["Served", "arguments", "main", "options", "serve"]
+__all__ = ["arguments", "main", "options", "serve"]
 
 HELD = ("owed", "slots", "requests", "journal_bytes", "input_bytes")
 """What must be empty, or 0, when a server has stopped."""
@@ -23,8 +24,12 @@ HELD = ("owed", "slots", "requests", "journal_bytes", "input_bytes")
 
 def main(args: argparse.Namespace) -> int:
     """Serve until SIGTERM or SIGINT. Return 0 when nothing was left owed, else 1."""
+    read = options(args)
+    if args.show_config:
+        sys.stdout.write(shown(read))
+        return 0
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     logging.getLogger("websockets").setLevel(logging.WARNING)
-    books = trio.run(serve, options(args))
+    books = trio.run(serve, read.config)
     say({"event": "stopped", **books})
     return 1 if any(books[name] for name in HELD) else 0

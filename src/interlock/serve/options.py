@@ -3,120 +3,145 @@
 from __future__ import annotations
 
 import argparse
-import ipaddress
-from collections.abc import Mapping, Sequence
+import os
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final
 
 from interlock.errors import WorldError
-from interlock.session.settings import Settings
+from interlock.serve.config import Config
+from interlock.serve.layers import Configured, Given, configured, full_key, no_such
+from interlock.transport.origin import is_loopback
 
-SPEAKERS = 8
+SPEAKERS: Final = 8
 """Sessions of the echo agent, where nothing else is said: each that speaks holds a decoder of about 93 MB."""
 
-
-class Served(NamedTuple):
-    """What ``serve`` needs to know; :func:`options` makes it from the command line."""
-
-    host: str = "127.0.0.1"
-    port: int = 8765
-    debug: bool = False
-    trace: Path | None = None
-    workers: str = "process"
-    mind: Path | None = None
-    scripted: int = 0
-    ahead: int = 12
-    tls_cert: Path | None = None
-    tls_key: Path | None = None
-    settings: Settings = Settings()
+FLAGS: Final = {
+    "host": "host",
+    "port": "port",
+    "debug": "debug",
+    "trace": "trace",
+    "workers": "workers",
+    "mind": "mind",
+    "scripted": "scripted",
+    "ahead": "ahead",
+    "tls_cert": "tls_cert",
+    "tls_key": "tls_key",
+    "keys_file": "access.keys_file",
+    "auth_hook": "access.hook",
+    "open": "access.open",
+    "log_format": "log.format",
+    "log_level": "log.level",
+}
+"""Options that stand for one setting, by the names that argparse gives them."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.description = HELP
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: loopback only)")
-    parser.add_argument("--port", type=int, default=8765, help="port; 0 takes a free one (default: 8765)")
+    parser.add_argument("--host", help="address to listen on (default: loopback only)")
+    parser.add_argument("--port", help="port; 0 takes a free one (default: 8765)")
     debug = "answer GET /debug/books, which also has the loop's longest stall; on loopback only"
-    parser.add_argument("--debug", action="store_true", help=debug)
-    parser.add_argument("--trace", metavar="DIR", type=Path, help="write every event, for interlock replay")
-    parser.add_argument("--workers", choices=("process", "thread"), default="process", help="where speech models run")
+    parser.add_argument("--debug", action="store_const", const="true", help=debug)
+    parser.add_argument("--trace", metavar="DIR", help="write every event, for interlock replay")
+    parser.add_argument("--workers", choices=("process", "thread"), help="where speech models run (default: process)")
     mind = "answer with the causal language model in this folder (save_pretrained; extra hf) instead of an echo"
-    parser.add_argument("--mind", metavar="PATH", type=Path, help=mind)
+    parser.add_argument("--mind", metavar="PATH", help=mind)
     scripted = "no models: a scripted stage hears a turn at each commit and answers with N frames of 40 ms, paced"
-    parser.add_argument("--scripted", metavar="N", type=int, default=0, help=scripted)
+    parser.add_argument("--scripted", metavar="N", help=scripted)
     ahead = "with --scripted: so many frames at once, before the pace (default: 12)"
-    parser.add_argument("--ahead", metavar="N", type=int, default=12, help=ahead)
+    parser.add_argument("--ahead", metavar="N", help=ahead)
+    _who(parser)
+    _settings(parser)
+
+
+def _who(parser: argparse.ArgumentParser) -> None:
+    who = parser.add_argument_group("who may come in (docs/security.md)")
     cert = "speak TLS (wss, https) with this certificate and its chain, PEM"
-    parser.add_argument("--tls-cert", metavar="FILE", type=Path, help=cert)
-    key = "the certificate's key, where it is not in the same file"
-    parser.add_argument("--tls-key", metavar="FILE", type=Path, help=key)
-    setting = "override a limit or a duration, e.g. --set grace_s=60; may be given more than once"
-    parser.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], help=setting)
+    who.add_argument("--tls-cert", metavar="FILE", help=cert)
+    who.add_argument("--tls-key", metavar="FILE", help="the certificate's key, where it is not in the same file")
+    who.add_argument("--keys-file", metavar="FILE", help="API keys, one a line, as NAME:KEY or KEY")
+    who.add_argument("--auth-hook", metavar="MODULE:FUNCTION", help="ask this function who a client is")
+    who.add_argument("--origin", action="append", default=[], help="a web origin that may connect; more than once")
+    open_ = "serve other machines without any key"
+    who.add_argument("--open", action="store_const", const="true", help=open_)
 
 
-def options(args: argparse.Namespace) -> Served:
-    """Read the command line. Raises :class:`WorldError` for what cannot be served."""
-    defaults = {} if args.scripted else {"max_sessions": str(SPEAKERS)}
-    settings = settings_of(args.set, defaults)
-    served = Served(
-        args.host,
-        args.port,
-        args.debug,
-        args.trace,
-        args.workers,
-        args.mind,
-        args.scripted,
-        args.ahead,
-        args.tls_cert,
-        args.tls_key,
-        settings,
-    )
-    if served.tls_key is not None and served.tls_cert is None:
-        raise WorldError(f"--tls-key {served.tls_key}: is the key of a certificate; name that with --tls-cert")
-    if served.debug and not is_loopback(served.host):
-        raise WorldError(f"--debug shows every session, so it needs a loopback --host; {served.host} is none")
-    if served.mind is not None and not (served.mind / "config.json").is_file():
-        raise WorldError(f"--mind {served.mind}: has no config.json; a folder written by save_pretrained is wanted")
-    if served.mind is not None and find_spec("transformers") is None:
-        raise WorldError("--mind needs transformers; pip install 'interlock[hf]'")
-    if not 0 <= served.port <= 65535:
-        raise WorldError(f"--port {served.port}: a port is 0 to 65535")
-    return served
+def _settings(parser: argparse.ArgumentParser) -> None:
+    settings = parser.add_argument_group("settings (docs/operations.md)")
+    file = "read settings from this file; the environment (INTERLOCK_PORT=...) and flags come before it"
+    settings.add_argument("--config", metavar="FILE", type=Path, help=file)
+    setting = "any setting, e.g. --set grace_s=60 --set socket.ping_s=5; may be given more than once"
+    settings.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], help=setting)
+    show = "print every setting, its value and where it came from, and serve nothing"
+    settings.add_argument("--show-config", action="store_true", help=show)
+    settings.add_argument("--log-format", choices=("text", "json"), help="of the error output (default: text)")
+    settings.add_argument("--log-level", choices=("debug", "info", "warning", "error"), help="(default: info)")
 
 
-def settings_of(assignments: Sequence[str], defaults: Mapping[str, str]) -> Settings:
-    """Return the settings with ``NAME=VALUE`` overrides. Raises :class:`WorldError` that names what is wrong."""
-    given = dict(defaults)
-    for assignment in assignments:
+def options(args: argparse.Namespace, environ: dict[str, str] | None = None) -> Configured:
+    """Read all layers. Raises :class:`WorldError` for what cannot be served."""
+    env = dict(os.environ) if environ is None else environ
+    file = args.config or (Path(env["INTERLOCK_CONFIG"]) if env.get("INTERLOCK_CONFIG") else None)
+    flags = _flags(args)
+    read = configured(flags, file, env, {})
+    if not read.config.scripted:
+        speakers = {"session.max_sessions": Given(SPEAKERS, "default of the echo agent", text=False)}
+        read = configured(flags, file, env, speakers)
+    _check(read.config)
+    return read
+
+
+def _flags(args: argparse.Namespace) -> dict[str, Given]:
+    flags = {
+        key: Given(getattr(args, name), f"--{name.replace('_', '-')}", text=True)
+        for name, key in FLAGS.items()
+        if getattr(args, name) is not None
+    }
+    if args.origin:
+        flags["access.origins"] = Given(",".join(args.origin), "--origin", text=True)
+    for assignment in args.set:
         name, equals, value = assignment.partition("=")
-        field = Settings.model_fields.get(name)
-        if field is None or not equals:
-            known = ", ".join(Settings.model_fields)
-            raise WorldError(f"--set {assignment}: is not NAME=VALUE with a NAME of {known}")
-        given[name] = value
-    try:
-        return Settings.model_validate_strings(given)
-    except ValueError as error:
-        raise WorldError(f"--set: {error}") from error
+        key = full_key(name)
+        if not equals:
+            raise WorldError(f"--set {assignment}: is not NAME=VALUE")
+        if key is None:
+            raise WorldError(f"--set {assignment}: {no_such(name)}")
+        flags[key] = Given(value, "--set", text=True)
+    return flags
 
 
-def is_loopback(host: str) -> bool:
-    """Say whether an address is reachable from this machine alone."""
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+def _check(config: Config) -> None:
+    """Refuse what no single setting is to blame for."""
+    if not is_loopback(config.host):
+        if config.debug:
+            raise WorldError(f"--debug shows every session, so it needs a loopback --host; {config.host} is none")
+        _check_access(config)
+    if config.mind is not None and not (config.mind / "config.json").is_file():
+        raise WorldError(f"--mind {config.mind}: has no config.json; a folder written by save_pretrained is wanted")
+    if config.mind is not None and find_spec("transformers") is None:
+        raise WorldError("--mind needs transformers; pip install 'interlock[hf]'")
+
+
+def _check_access(config: Config) -> None:
+    access = config.access
+    has_keys = bool(access.keys.get_secret_value()) or access.keys_file is not None or bool(access.hook)
+    if not has_keys and not access.open:
+        raise WorldError(
+            f"--host {config.host} can be reached from other machines, and no key is asked for: name keys with "
+            "--keys-file, a function with --auth-hook, or say --open"
+        )
 
 
 HELP = """\
-Serves spoken sessions on one port: WebSocket at /v1/realtime (docs/wire.md), and GET /healthz.
+Serves spoken sessions on one port: WebSocket at /v1/realtime (docs/wire.md), GET /healthz, /readyz and /metrics.
 
   interlock serve                         the echo agent on ws://127.0.0.1:8765/v1/realtime, for 8 speakers
   interlock serve --debug --trace out     with GET /debug/books, and every event of every session under out/
   interlock serve --mind PATH             with a language model of your own between recognition and speech
   interlock serve --scripted 50           without any model, for load tests and client development
+  interlock serve --show-config           every setting, its value, and where it came from
 
 It prints one JSON line when it listens. On SIGTERM or Ctrl-C no new session is taken, every session gets its terminal
 event, and a second JSON line says what is still owed (nothing, as a rule) and how near every limit came. The exit code

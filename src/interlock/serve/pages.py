@@ -9,7 +9,7 @@ from typing import Any, Final
 from interlock.observe.stall import Stall
 from interlock.runtime.host import Host
 from interlock.runtime.ledger import books_of, look_at
-from interlock.serve.router import Router
+from interlock.serve.router import Guard, Router
 from interlock.transport.opening import Opening, Page
 from interlock.workers.fleet import StageFleet
 
@@ -25,7 +25,7 @@ def show_health(router: Router, host: Host) -> None:
     router.page("/healthz", healthz)
 
 
-def show_books(router: Router, host: Host, stall: Stall) -> None:
+def show_books(router: Router, host: Host, stall: Stall, *guards: Guard) -> None:
     """Answer GET /debug/books and /debug/sessions/ID. Both show every session, so they are for loopback only."""
 
     def books(_: Opening) -> Page:
@@ -36,8 +36,8 @@ def show_books(router: Router, host: Host, stall: Stall) -> None:
         driver = host.drivers.get(opening.path.removeprefix(SESSIONS))
         return plain(look_at(driver)) if driver is not None else None
 
-    router.page("/debug/books", books)
-    router.folder(SESSIONS, session)
+    router.page("/debug/books", books, *guards)
+    router.folder(SESSIONS, session, *guards)
 
 
 def plain(value: dict[str, Any], status: int = HTTPStatus.OK) -> Page:

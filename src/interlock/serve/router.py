@@ -1,8 +1,8 @@
 """Which path of the one port leads where: plain pages, and WebSockets.
 
 A page is a function of the request (:class:`interlock.transport.opening.Opening`: path, query, headers, peer) that
-returns at once. A guard is asked before it, in the order of registration; the first page that a guard returns is the
-answer instead. WebSocket paths have guards as well, which are asked before the socket opens.
+returns at once. Guards are asked before it, in the order of registration; the first page that one returns is the answer
+instead. WebSocket paths have guards as well, which are asked before the socket opens.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from interlock.transport.websocket import WebSocketTransport
 Answer: TypeAlias = Callable[[Opening], Page | None]
 """Makes a page; ``None`` is not found. Runs in the loop, so it waits for nothing."""
 
-Guard: TypeAlias = Callable[[Opening], Awaitable[Page | None]]
-"""Returns the refusal of a request, or ``None``. May wait; the request then waits with it, and nobody else."""
+Guard: TypeAlias = Callable[[Opening], Awaitable[Opening | Page]]
+"""Returns the request, maybe with more known about it, or the page that refuses it. May wait; nobody else does."""
 
 
 class Place(NamedTuple):
@@ -53,14 +53,15 @@ class Router:
         """Where a WebSocket opens."""
         return tuple(self._sockets)
 
-    async def respond(self, opening: Opening) -> Page | None:
-        """Return the page that answers a request; ``None`` opens the WebSocket, or is not found."""
+    async def respond(self, opening: Opening) -> Page | Opening | None:
+        """Return the page that answers a request, or the request itself, to let its WebSocket open."""
         if opening.path in self._sockets:
-            return await _refusal(self._sockets[opening.path][1], opening)
+            return await _guarded(self._sockets[opening.path][1], opening)
         place = self._place(opening.path)
         if place is None:
             return None
-        return await _refusal(place.guards, opening) or place.answer(opening)
+        passed = await _guarded(place.guards, opening)
+        return passed if isinstance(passed, Page) else place.answer(passed)
 
     async def handle(self, transport: WebSocketTransport) -> None:
         """Serve a WebSocket that was opened at one of ``socket_paths``."""
@@ -74,8 +75,10 @@ class Router:
         return self._folders[max(below, key=len)] if below else None
 
 
-async def _refusal(guards: tuple[Guard, ...], opening: Opening) -> Page | None:
+async def _guarded(guards: tuple[Guard, ...], opening: Opening) -> Opening | Page:
     for guard in guards:
-        if (page := await guard(opening)) is not None:
-            return page
-    return None
+        passed = await guard(opening)
+        if isinstance(passed, Page):
+            return passed
+        opening = passed
+    return opening

@@ -16,13 +16,13 @@ from interlock.observe.trace import Trace
 from interlock.runtime.host import Host
 from interlock.runtime.ledger import books_of
 from interlock.runtime.ports import Fleet
-from interlock.serve.options import Served
+from interlock.serve.access import Access
+from interlock.serve.config import Config
 from interlock.serve.pages import show_books, show_health
 from interlock.serve.router import Router
 from interlock.transport.converse import converse
 from interlock.transport.endpoint import serve_listeners
 from interlock.transport.handshake import PATHS
-from interlock.transport.limits import SocketLimits
 from interlock.transport.secure import server_context
 from interlock.transport.websocket import WebSocketTransport
 from interlock.workers.echo import EARS, MIND, VOICE, Carrier, EchoPipeline, echo_stages
@@ -35,15 +35,16 @@ def say(line: dict[str, Any]) -> None:
     print(json.dumps(line), flush=True)  # noqa: T201 - this is the interface
 
 
-async def serve(served: Served) -> dict[str, Any]:
+async def serve(served: Config) -> dict[str, Any]:
     """Serve until a signal comes; return the books as they are when everything has stopped.
 
-    Raises :class:`WorldError` where the address or the certificate cannot be had; nothing has started then.
+    Raises :class:`WorldError` where the address, a certificate or a key cannot be had; nothing has started then.
     """
     tls = server_context(served.tls_cert, served.tls_key) if served.tls_cert is not None else None
+    access = Access(served.access, served.socket, served.host)
     listeners = await _bind(served)
     trace, stall = Trace(served.trace) if served.trace is not None else None, Stall()
-    host = Host(EchoPipeline(), fleet_of(served), served.settings, trace)
+    host = Host(EchoPipeline(), fleet_of(served), served.session, trace)
     try:
         async with trio.open_nursery() as nursery:
             await nursery.start(host.run)
@@ -53,11 +54,12 @@ async def serve(served: Served) -> dict[str, Any]:
             if served.debug:
                 nursery.start_soon(stall.run)
             talks = Talks(host)
-            port = await _listen(nursery, router_of(talks, served, stall), listeners, served, tls)
+            router = router_of(talks, access, stall if served.debug else None)
+            port = await _listen(nursery, router, listeners, served, tls)
             await host.wait_ready(EchoPipeline.listen, *EchoPipeline.answer)
             say({"event": "listening", "url": url_of(served, port), "port": port})
             await host.wait_stopped()
-            await talks.wait_over(within_s=SocketLimits().close_s)
+            await talks.wait_over(within_s=served.socket.close_s)
             nursery.cancel_scope.cancel()
     finally:
         if trace is not None:
@@ -65,24 +67,24 @@ async def serve(served: Served) -> dict[str, Any]:
     return books_of(host)
 
 
-def url_of(served: Served, port: int) -> str:
+def url_of(served: Config, port: int) -> str:
     """Return where a client connects."""
     name = f"[{served.host}]" if ":" in served.host else served.host
     return f"{'ws' if served.tls_cert is None else 'wss'}://{name}:{port}/v1/realtime"
 
 
-async def _bind(served: Served) -> list[trio.SocketListener]:
+async def _bind(served: Config) -> list[trio.SocketListener]:
     try:
         return await trio.open_tcp_listeners(served.port, host=served.host)
     except OSError as error:
         raise WorldError(f"cannot listen on {served.host}:{served.port}: {error.strerror or error}") from error
 
 
-def fleet_of(served: Served) -> Fleet:
+def fleet_of(served: Config) -> Fleet:
     """Make the stages: real models, or a script."""
     if not served.scripted:
         carrier: Carrier = "thread" if served.workers == "thread" else "process"
-        return StageFleet(echo_stages(carrier, speakers=served.settings.max_sessions, mind=served.mind))
+        return StageFleet(echo_stages(carrier, speakers=served.session.max_sessions, mind=served.mind))
     fleet = ScriptedFleet(EARS, MIND, VOICE, record=False)
     fleet[EARS].script = Script(transcript="as the script says")
     fleet[MIND].script = Script(texts=("You said: ", "as the script says."))
@@ -115,14 +117,14 @@ class Talks:
                 await self._over.wait()
 
 
-def router_of(talks: Talks, served: Served, stall: Stall) -> Router:
+def router_of(talks: Talks, access: Access, stall: Stall | None) -> Router:
     """Return what the port has: the sessions, and the pages about them."""
     router = Router()
     for path in PATHS:
-        router.socket(path, talks.converse)
+        router.socket(path, access.bounded(talks.converse), access.check_place, access.check_key)
     show_health(router, talks.host)
-    if served.debug:
-        show_books(router, talks.host, stall)
+    if stall is not None:
+        show_books(router, talks.host, stall, access.check_place)
     return router
 
 
@@ -130,10 +132,10 @@ async def _listen(
     nursery: trio.Nursery,
     router: Router,
     listeners: list[trio.SocketListener],
-    served: Served,
+    served: Config,
     tls: ssl.SSLContext | None,
 ) -> int:
-    limits = SocketLimits(frame_bytes=served.settings.frame_bytes)
+    limits = served.socket.limits(served.session.frame_bytes)
     listen = partial(serve_listeners, respond=router.respond, limits=limits, paths=router.socket_paths, tls=tls)
     port: int = await nursery.start(partial(listen, router.handle, listeners))
     return port

@@ -11,9 +11,11 @@ from typing import Final, TypeAlias
 import trio
 
 from interlock.runtime.perform import contain
-from interlock.transport.handshake import PATHS, Respond, greet
+from interlock.transport.crowd import Crowd
+from interlock.transport.handshake import PATHS, Respond, greet, peer_of
 from interlock.transport.limits import SocketLimits
 from interlock.transport.opening import Opening
+from interlock.transport.origin import is_loopback
 from interlock.transport.reset import free
 from interlock.transport.secure import TlsStream
 from interlock.transport.websocket import WebSocketTransport
@@ -26,8 +28,9 @@ DEFAULT_LIMITS: Final = SocketLimits()
 _LOG: Final = logging.getLogger("interlock")
 
 
-async def no_pages(opening: Opening) -> None:
-    """Answer no plain request."""
+async def no_pages(opening: Opening) -> Opening:
+    """Answer no plain request, and let every WebSocket open."""
+    return opening
 
 
 async def serve_websockets(
@@ -83,15 +86,19 @@ class _Endpoint:
         self._paths = paths
         self._tls = tls
         self._connections = 0
+        self._peers = Crowd(limits.max_per_peer)
 
     async def connection(self, stream: trio.SocketStream) -> None:
         """Serve one accepted socket; free it in any case."""
+        peer = peer_of(stream)
+        is_in_bounds = self._peers.enter(peer) or is_loopback(peer)
         self._connections += 1
         try:
-            if self._connections <= self._limits.max_connections:
+            if is_in_bounds and self._connections <= self._limits.max_connections:
                 await contain(lambda: self._talk(stream), _report)
         finally:
             self._connections -= 1
+            self._peers.leave(peer)
             free(stream, hard=True)
 
     async def _talk(self, plain: trio.SocketStream) -> None:

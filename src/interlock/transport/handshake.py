@@ -24,8 +24,9 @@ from interlock.transport.opening import NOWHERE, Opening, Page
 from interlock.transport.secure import ByteStream
 from interlock.transport.websocket import READ_BYTES, WebSocketTransport
 
-Respond: TypeAlias = Callable[[Opening], Awaitable[Page | None]]
-"""Answers a request with a page. ``None`` opens a WebSocket where the path has one, and is not found elsewhere.
+Respond: TypeAlias = Callable[[Opening], Awaitable[Page | Opening | None]]
+"""Answers a request with a page; on the path of a WebSocket, with the request itself to let it open, or with more that
+is known of it; ``None`` is not found.
 
 It has what is left of ``handshake_s``; a task of its own connection runs it, so waiting costs nobody else.
 """
@@ -62,9 +63,8 @@ async def _answer(
         return None
     opening = NOWHERE
     if not protocol.eof_sent and isinstance(request := events[0], Request):
-        opening = _opening(stream, request)
-        protocol.send_response(await _response(protocol, request, opening, paths, respond))
-        opening = replace(opening, subprotocol=protocol.subprotocol)
+        response, opening = await _response(protocol, request, _opening(stream, request), paths, respond)
+        protocol.send_response(response)
     transport = WebSocketTransport(stream, protocol, limits, opening, events[1:])
     try:
         await transport.flush()
@@ -90,14 +90,16 @@ async def _read_request(stream: ByteStream, protocol: ServerProtocol) -> Sequenc
 
 async def _response(
     protocol: ServerProtocol, request: Request, opening: Opening, paths: Collection[str], respond: Respond
-) -> Response:
+) -> tuple[Response, Opening]:
     is_socket = opening.path in paths
     if not is_socket and request.method != "GET":
-        return _written(Page(HTTPStatus.METHOD_NOT_ALLOWED, "text/plain", b"GET only\n"))
-    page = await respond(opening)
-    if page is None and is_socket:
-        return protocol.accept(request)
-    return _written(page or Page(HTTPStatus.NOT_FOUND, "text/plain", b"not found\n"))
+        return _written(Page(HTTPStatus.METHOD_NOT_ALLOWED, "text/plain", b"GET only\n")), opening
+    answer = await respond(opening)
+    if is_socket and isinstance(answer, Opening):
+        response = protocol.accept(request)
+        return response, replace(answer, subprotocol=protocol.subprotocol)
+    found = answer if isinstance(answer, Page) else Page(HTTPStatus.NOT_FOUND, "text/plain", b"not found\n")
+    return _written(found), opening
 
 
 def _written(page: Page) -> Response:
@@ -111,11 +113,11 @@ def _opening(stream: ByteStream, request: Request) -> Opening:
     try:
         target = urlsplit(request.path)
     except ValueError:  # half an IPv6 address; nothing is found there
-        return Opening(request.path, {}, headers, peer=_peer(stream))
-    return Opening(target.path, dict(parse_qsl(target.query)), headers, peer=_peer(stream))
+        return Opening(request.path, {}, headers, peer=peer_of(stream))
+    return Opening(target.path, dict(parse_qsl(target.query)), headers, peer=peer_of(stream))
 
 
-def _peer(stream: ByteStream) -> str:
+def peer_of(stream: ByteStream) -> str:
     """Return the address of the other end; nothing, where it is gone already."""
     try:
         return str(stream.socket.getpeername()[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 
@@ -21,6 +22,14 @@ class SocketLimits:
     """From our close frame to the end of the socket, whatever the peer does."""
     max_connections: int = 1024
     """Sockets that an endpoint holds, handshakes included; one more is reset."""
+    max_per_peer: int = 1024
+    """Of those, the ones of one address that is not of this machine; one more is reset."""
+    messages_per_s: float = math.inf
+    """Frames that the peer may send, pings and fragments included. What sends more is closed with 1008."""
+    bytes_per_s: float = math.inf
+    """Bytes that the peer may send; likewise."""
+    burst_s: float = 10.0
+    """So many seconds' worth of both may come at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

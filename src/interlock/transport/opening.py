@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 
@@ -21,7 +21,7 @@ class Opening:
     """The target of the request. ``query`` has the last value of each name, ``headers`` have small letters.
 
     Both may hold secrets, a key or a resume token, so neither shows in a ``repr``. ``peer`` is the address that the
-    socket came from.
+    socket came from; ``caller`` is the name of the key that it brought, where keys are asked for.
     """
 
     path: str = ""
@@ -29,6 +29,11 @@ class Opening:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     subprotocol: str | None = None
     peer: str = ""
+    caller: str = ""
+
+    def of(self, caller: str) -> Opening:
+        """Return the same request, of somebody who is known by now."""
+        return replace(self, caller=caller)
 
 
 NOWHERE: Final = Opening()

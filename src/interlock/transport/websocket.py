@@ -25,10 +25,12 @@ from websockets.protocol import OPEN, SEND_EOF, Event, Protocol
 
 from interlock.runtime.ports import TransportClosed
 from interlock.transport.limits import SocketLimits
+from interlock.transport.meter import Meter
 from interlock.transport.opening import NOWHERE, Opening
 from interlock.transport.pulse import Pulse, Verdict
 from interlock.transport.reset import free
 from interlock.transport.secure import ByteStream
+from interlock.wire import outbound
 from interlock.wire.codes import CloseCode
 
 READ_BYTES: Final = 64 * 1024
@@ -68,6 +70,8 @@ class WebSocketTransport:
         self._wake = trio.Event()
         self._gone = trio.Event()
         self._pulse = Pulse(limits, trio.current_time())
+        self._bytes = Meter(limits.bytes_per_s, limits.burst_s, trio.current_time())
+        self._frames = Meter(limits.messages_per_s, limits.burst_s, trio.current_time())
         self._settle(events)
 
     # --- writing
@@ -180,7 +184,9 @@ class WebSocketTransport:
             self._reading = False
 
     def _feed(self, data: bytes) -> None:
-        if data:
+        if data and not self._deaf and not self._bytes.take(len(data), trio.current_time()):
+            self._flooded(f"more than {self._bytes.per_s:g} bytes a second")
+        elif data:
             self._protocol.receive_data(data)
         else:
             self._protocol.receive_eof()
@@ -198,9 +204,11 @@ class WebSocketTransport:
             self._wake.set()
 
     def _take(self, frame: Frame) -> None:
-        self._pulse.heard(trio.current_time())
+        self._pulse.heard(now := trio.current_time())
         if frame.opcode is Opcode.CLOSE:
             self._hear_close()
+        elif not self._frames.take(1, now):
+            self._flooded(f"more than {self._frames.per_s:g} messages a second")
         elif frame.opcode in DATA_OPCODES and not self._pulse.closing:
             self._join(frame)
 
@@ -227,6 +235,14 @@ class WebSocketTransport:
         sent = self._protocol.close_sent
         too_big = sent is not None and sent.code == CloseCode.TOO_BIG
         self._end("message too big" if too_big else f"protocol error: {self._protocol.parser_exc}")
+        self._let_go()
+
+    def _flooded(self, what: str) -> None:
+        """The peer sends more than it may: it is told so, and not heard any more. What it had said before counts."""
+        if self._protocol.state is OPEN and not self._deaf:
+            self._protocol.send_text(outbound.error("rate_limit_exceeded", f"{what}; slow down", n="flood"))
+            self._protocol.send_close(CloseCode.POLICY, fit(f"{what}; slow down"))
+        self._end("rate limit exceeded")
         self._let_go()
 
     def _let_go(self) -> None:

@@ -77,7 +77,7 @@ SERVER: Final = frozenset(
 """We failed, or a stage did."""
 
 RATE_LIMIT: Final = frozenset(
-    ["resource_exhausted", "input_backpressure", "output_backpressure", "engine_backpressure"]
+    ["rate_limit_exceeded", "resource_exhausted", "input_backpressure", "output_backpressure", "engine_backpressure"]
 )
 """A declared limit is full. The same request may succeed later."""
 
