@@ -28,12 +28,12 @@ class Door:
     def __init__(self, host: Host, fleet: ScriptedFleet, port: int, wires: list[Wire]) -> None:
         self.host = host
         self.fleet = fleet
-        self.url = f"ws://127.0.0.1:{port}/v1/realtime"
+        self.url = f"ws://127.0.0.1:{port}/v1/duplex"
         self.wires = wires
 
-    async def dial(self, query: str = "") -> Wire:
-        """Connect."""
-        self.wires.append(Wire(await dial(self.url + query, SocketLimits())))
+    async def dial(self, query: str = "", url: str = "") -> Wire:
+        """Connect, to the duplex path where no other is given."""
+        self.wires.append(Wire(await dial((url or self.url) + query, SocketLimits())))
         return self.wires[-1]
 
     async def open(self, **session: Any) -> tuple[Wire, str, str]:

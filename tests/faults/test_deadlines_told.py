@@ -12,13 +12,16 @@ import trio.testing
 from interlock.errors import ClientError
 from interlock.runtime.host import Host
 from interlock.session.settings import Settings
+from interlock.transport.converse import converse
 from interlock.transport.memory import MemoryTransport
+from interlock.transport.opening import Opening
 from interlock.workers.echo import EARS, VOICE, EchoPipeline
 from interlock.workers.scripted import Script, ScriptedFleet
 from tests.faults import test_limits_told
 from tests.faults.test_limits_told import beside, errors, release
 from tests.runtime.pipelines import Gated
 from tests.runtime.stage_play import LOUD, play, speak_up_to, state
+from tests.transport.spoken import Line
 
 
 def soon(seconds: float) -> Any:
@@ -32,6 +35,22 @@ async def test_idle_s() -> None:
         due = soon(7.0)
         await first.wait_over()
         assert (trio.current_time(), first.events[-1]["reason"]) == (due, "idle_ttl_expired")
+
+
+async def test_first_s() -> None:
+    async with beside(first_s=3.0) as scene:
+        due, line = soon(3.0), Line(Opening("/v1/duplex"))
+        await converse(scene.host, line)
+        assert (trio.current_time(), line.closings) == (due, [(4400, "config_timeout")])
+        assert errors(line) == [("config_timeout", "no message for 3.0 s")]
+
+
+async def test_farewell_s() -> None:
+    async with beside(farewell_s=1.5) as scene:
+        line = Line(Opening("/v1/realtime"))
+        line.leave()
+        await converse(scene.host, line)
+        assert (line.farewells, line.types) == ([1.5], ["session.created"])
 
 
 async def test_idle_max_s() -> None:

@@ -90,7 +90,7 @@ async def test_fe_09_an_update_changes_all_or_nothing_whatever_else_goes_wrong_m
         for wrong in (
             {"idle_timeout_s": 101, "voice": "high"},
             {"input_audio_format": "mp3", "voice": "high"},
-            {"turn_detection": {"type": "semantic_vad"}, "idle_timeout_s": 9},
+            {"turn_detection": {"type": "none"}, "idle_timeout_s": 9},
             {"voice": "x" * 70_000, "idle_timeout_s": 9},
         ):
             with pytest.raises(ClientError):

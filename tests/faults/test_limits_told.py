@@ -13,12 +13,15 @@ import trio.testing
 from interlock.errors import ClientError, LimitReached
 from interlock.runtime.acts import ResyncRequired
 from interlock.tables import messages as m
+from interlock.transport.converse import converse
 from interlock.transport.memory import MemoryTransport
+from interlock.transport.opening import Opening
 from interlock.wire.lifecycle import LifecycleFacts
 from interlock.workers.echo import EARS, VOICE
 from interlock.workers.scripted import Script
 from tests.faults.door import alive, door
 from tests.runtime.stage_play import LOUD, Play, play, speak_up_to, state
+from tests.transport.spoken import Line
 
 KIB = 1024
 SMALL: dict[str, Any] = {"journal_bytes": 64 * KIB, "reserve_bytes": 4 * KIB, "write_bytes": 4 * KIB}
@@ -158,13 +161,24 @@ async def test_max_notices() -> None:
         assert (state(session, "attachment"), first.aborts) == ("DETACHED", ["notices_overflowed"])
 
 
+async def test_max_refusals() -> None:
+    async with beside(max_refusals=2) as scene:
+        line = Line(Opening("/v1/duplex"))
+        line.hear({"type": "session.resume"})
+        line.hear({"type": "session.update"})
+        await converse(scene.host, line)
+        told = [code for code, _ in errors(line)]
+        assert (told, line.closings) == (["bad_event"] * 3, [(4400, "bad_event")])
+        assert errors(line)[-1][1] == "max_refusals = 2 first messages were refused"
+
+
 async def test_max_playback() -> None:
     async with beside(max_playback=1) as scene:
         session, _ = await scene.open()
         await scene.speak(session)
         (forgotten,) = scene.driver(session).value.playback
         await scene.speak(session)
-        session.create_response()
+        await scene.until(session, lambda driver: driver.value.playback[-1].response_id != forgotten.response_id)
         with pytest.raises(ClientError) as caught:
             session.playback_ack(forgotten.response_id, 1.0)
         assert caught.value.code == "playback_item_not_found"

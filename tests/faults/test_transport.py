@@ -41,18 +41,19 @@ async def test_tw_01_a_slow_reader_gets_its_terminal_before_the_socket_ends() ->
 
 @pytest.mark.real_clock
 @pytest.mark.timeout_s(20)
-@pytest.mark.parametrize("query", ["?duplex=0", "?model=m&duplex=False"])
-async def test_tw_04_whoever_asks_for_another_protocol_is_refused_in_words(query: str) -> None:
+@pytest.mark.parametrize("query", ["", "?duplex=0", "?model=m&duplex=False"])
+async def test_tw_04_whoever_asks_for_a_protocol_gets_that_one(query: str) -> None:
     """vllm-omni #7636: an explicit request silently got the other protocol."""
     async with door() as opened:
-        wire = await opened.dial(query)
-        (error,) = await wire.to_the_end()
-        assert error["error"]["code"] == "invalid_duplex_runtime_config"
-        assert (wire.transport.close_code, opened.host.slots) == (4400, 0)
+        realtime = opened.url.replace("duplex", "realtime")
+        strict = await opened.dial(query, realtime)
+        created = await strict.next()
+        assert created is not None
+        assert (created["type"], created["session"]["audio"]["input"]["format"]["rate"]) == ("session.created", 24000)
         with pytest.raises(TransportClosed, match="404"):
-            await dial(opened.url.replace("realtime", "transcriptions"), SocketLimits())
-        good = await opened.dial("?duplex=1")
-        await alive(good)
+            await dial(opened.url.replace("duplex", "transcriptions"), SocketLimits())
+        for url, asked in ((realtime, "?duplex=1"), (opened.url, "")):
+            await alive(await opened.dial(asked, url))
 
 
 async def test_tw_06_a_client_that_only_listens_is_not_idle() -> None:

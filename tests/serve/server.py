@@ -27,7 +27,7 @@ class Server:
         self._lines = lines
         self.told = told
         self.port: int = told["port"]
-        self.url = f"ws://127.0.0.1:{self.port}/v1/realtime"
+        self.url = f"ws://127.0.0.1:{self.port}/v1/duplex"
         self.report: dict[str, Any] = {}
         self.dialled: list[WebSocketTransport] = []
         self._trace = trace

@@ -27,7 +27,7 @@ BAD: list[tuple[bytes, str]] = [
     (b'{"type": "response.cancel"}', "response_not_active"),
     (b'{"type": "response.create"}', "response_create_without_input"),
     (b'{"type": "session.resume", "session_id": "s", "resume_token": "t"}', "unsupported_session_resume"),
-    (b'{"type": "session.update", "session": {"turn_detection": null}}', "unsupported_turn_detection"),
+    (b'{"type": "session.update", "session": {"turn_detection": {"type": "none"}}}', "unsupported_turn_detection"),
     (b"[" * 100_000, "bad_event"),
 ]
 

@@ -10,6 +10,7 @@ import pytest
 
 from interlock.wire import outbound
 from interlock.wire.codes import CloseCode, class_of, is_retryable
+from interlock.wire.dialect import DUPLEX, Credentials
 from interlock.wire.lifecycle import EXPANSIONS, LifecycleFacts, lifecycle
 
 REQUIRED = {
@@ -92,7 +93,7 @@ def test_what_belongs_to_one_transport_has_no_sequence_number() -> None:
         outbound.session_created(session, 1, "token"),
         outbound.session_resumed(session, 2, "token"),
         outbound.session_replaced("s", 3),
-        outbound.session_updated(session, 4),
+        DUPLEX.updated(session, Credentials("s", 4, "token"), "4"),
         outbound.heartbeat_ack("s", 5),
         outbound.error("bad_event", "no", "e1", "audio"),
         outbound.resync_required("s", "journal_gap", 7, 9),

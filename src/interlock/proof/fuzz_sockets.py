@@ -142,7 +142,7 @@ class SocketWorld(World):
     async def connect(self, client: Client, first: dict[str, Any], position: int = 0) -> None:
         """Dial, and say the first message."""
         try:
-            socket = await dial(f"ws://127.0.0.1:{self.port}/v1/realtime", LIMITS)
+            socket = await dial(f"ws://127.0.0.1:{self.port}/v1/duplex", LIMITS)
             line = Line(client, self.link(float("inf"), client, position), socket)
             self.lines.append(line)
             self.nursery.start_soon(self._keep, line)

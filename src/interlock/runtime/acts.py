@@ -11,7 +11,7 @@ from interlock.runtime.ports import StageLink
 from interlock.session.books import InputReleased, TurnReleased
 from interlock.session.request import Request
 from interlock.tables import messages as m
-from interlock.wire import outbound
+from interlock.wire.dialect import PRIVATE
 from interlock.wire.lifecycle import LifecycleFacts, lifecycle
 
 if TYPE_CHECKING:
@@ -40,7 +40,8 @@ class ResyncRequired(ClientError):
 
 def append_event(driver: Driver, effect: m.AppendEvent) -> None:
     """Encode and keep the frames of a lifecycle event, under the numbers that decide gave it."""
-    driver.hold_all(effect.seq, lifecycle(effect.kind, effect.seq, facts_of(driver, effect)))
+    frames = lifecycle(effect.kind, effect.seq, facts_of(driver, effect))
+    driver.hold_all(effect.seq, frames, private=effect.kind in PRIVATE)
     if effect.kind == "response.done":
         driver.speeches.pop(effect.response_id, None)
 
@@ -95,19 +96,9 @@ def start_delivery(driver: Driver) -> None:
     data = driver.value.cells["attachment", None].data
     offer = driver.offers[data.claim]
     generation: int = data.generation
-    delivery = offer.writer(
-        driver, offer.transport, generation, offer.position, lambda: hello_of(driver, generation, offer.token)
-    )
+    delivery = offer.writer(driver, offer, generation)
     driver.deliveries[generation] = delivery
     delivery.start()
-
-
-def hello_of(driver: Driver, generation: int, token: str) -> bytes:
-    """Encode the activation frame, which carries the plaintext of the fresh token."""
-    session = {**driver.config, "id": driver.session_id}
-    if generation == 1:
-        return outbound.session_created(session, generation, token)
-    return outbound.session_resumed(session, generation, token)
 
 
 def submit(driver: Driver, request_id: str) -> None:
@@ -183,6 +174,7 @@ def lose_turns(driver: Driver, request_id: str) -> None:
     held = driver.inputs.get(request_id)
     if held is not None and held.turns > held.told:
         lost, held.told = held.turns - held.told, held.turns
+        driver.wanted = None if driver.is_heard_out else driver.wanted
         driver.dispatch(m.TurnsLost(lost, "the turn was lost before it was heard: commit it again"))
 
 

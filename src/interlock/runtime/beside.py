@@ -5,6 +5,7 @@ Nothing here decides anything. An entry goes when the machine that it belongs to
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -13,6 +14,7 @@ from interlock.machine import Key, Message
 from interlock.runtime.delivery import Delivery
 from interlock.runtime.ports import Transport
 from interlock.runtime.waiter import Waiter
+from interlock.wire.dialect import DUPLEX, Dialect
 
 
 class Timer(NamedTuple):
@@ -29,8 +31,8 @@ class Offer:
     """One call of ``open`` or ``resume``: the transport that it brings, and the task that waits for it.
 
     ``token`` is the plaintext of the fresh credential; it goes to the writer and nowhere else. ``writer`` is made where
-    the claim is accepted, and writes on the loop of the transport. ``refusal`` is what the pipeline said, in its own
-    words.
+    the claim is accepted, and writes on the loop of the transport; ``dialect`` is what the transport's client speaks.
+    ``refusal`` is what the pipeline said, in its own words.
     """
 
     claim: int
@@ -39,6 +41,7 @@ class Offer:
     position: int
     waiter: Waiter[int]
     writer: type[Delivery]
+    dialect: Dialect = DUPLEX
     refusal: ClientError | None = None
 
 
@@ -52,6 +55,8 @@ class Input:
     waiting: list[bytearray | None] = field(default_factory=list)
     queued_bytes: int = 0
     turns: int = 0
+    unasked: deque[bool] = field(default_factory=deque)
+    """Of each turn, whether it is answered without being asked."""
     told: int = 0
     """Of the turns, those that the client has been told are lost; they keep their room until the stage lets go."""
 

@@ -15,12 +15,12 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-from interlock.runtime.ports import Transport
 from interlock.tables import messages as m
-from interlock.wire import outbound
 from interlock.wire.codes import CloseCode
+from interlock.wire.dialect import Credentials
 
 if TYPE_CHECKING:
+    from interlock.runtime.beside import Offer
     from interlock.runtime.driver import Driver
 
 log = logging.getLogger("interlock")
@@ -50,17 +50,19 @@ class Delivery:
     A loop adds :meth:`start`, :meth:`wake`, :meth:`_cut` and :meth:`_within`, and performs the script.
     """
 
-    def __init__(
-        self, driver: Driver, transport: Transport, generation: int, cursor: int, hello: Callable[[], bytes]
-    ) -> None:
-        """Deliver what ``hello`` makes, then what the journal has after ``cursor``, then what comes."""
+    def __init__(self, driver: Driver, offer: Offer, generation: int) -> None:
+        """Deliver the fresh credentials, then what the journal has after the offered position, then what comes.
+
+        The plaintext of the token lies here for as long as the attachment lasts, and nowhere else.
+        """
         self.driver = driver
-        self.transport = transport
+        self.transport = offer.transport
+        self.dialect = offer.dialect
+        self.credentials = Credentials(driver.session_id, generation, offer.token)
         self.generation = generation
-        self.cursor = cursor
+        self.cursor = offer.position
         self.mode: Mode = "live"
         self.reason = ""
-        self._hello = hello
         self._notices: deque[bytes] = deque()
         self._noticed = 0
         self._caught_up = False
@@ -117,7 +119,7 @@ class Delivery:
     def script(self) -> Iterator[Write | Close | None]:
         """Yield what is to be done next, and go on when it is done; ``None`` is to rest until :meth:`wake`."""
         if self.mode != "evicted":
-            yield Write((self._hello(),))
+            yield Write((self.dialect.hello(self.driver.config, self.credentials),))
             self.driver.dispatch(m.ActivationDelivered(self.generation))
         while self.mode != "evicted":
             if frames := self._take():
@@ -134,7 +136,8 @@ class Delivery:
 
     def _goodbye(self) -> Iterator[Write | Close]:
         if self.mode == "evicted":
-            yield Write((outbound.session_replaced(self.driver.session_id, self.driver.value.generation),))
+            if words := self.dialect.replaced(self.driver.session_id, self.driver.value.generation):
+                yield Write(words)
             yield Close(CloseCode.REPLACED, self.reason)
         else:
             yield Close(CloseCode.SHUTDOWN if self.reason == "server_shutdown" else CloseCode.ENDED, self.reason)
@@ -142,7 +145,7 @@ class Delivery:
     def _take(self) -> tuple[bytes, ...]:
         notices = tuple(self._notices)
         self._notices.clear()
-        frames, self.cursor = self.driver.take(self.generation, self.cursor)
+        frames, self.cursor = self.driver.take(self.generation, self.cursor, strict=self.dialect.is_strict)
         return (*notices, *frames)
 
     def _retire(self, mode: Mode, reason: str, within_s: float) -> None:

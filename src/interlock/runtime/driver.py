@@ -48,6 +48,8 @@ class Driver:
         self.inputs: dict[str, Input] = {}
         self.speeches: dict[str, Speech] = {}
         self.last_turn: str | None = None
+        self.wanted: Mapping[str, Any] | None = None
+        """A response that the client has asked for, to a turn that is not heard yet."""
         self.preparation: trio.CancelScope | None = None
         self.active_at = trio.current_time()
         self.ended = trio.Event()
@@ -72,6 +74,11 @@ class Driver:
     def is_quiet(self) -> bool:
         """Whether the session has had its terminal event, and its last transport is closed."""
         return self.ended.is_set() and not self.value.closing and not self.deliveries
+
+    @property
+    def is_heard_out(self) -> bool:
+        """Whether no committed turn is still to be heard."""
+        return not any(held.turns > held.told for held in self.inputs.values())
 
     def speak(self, response_id: str, turn: str, stages: tuple[str, ...]) -> None:
         """Ask for a response to ``turn``; its text lies beside until the response has ended."""
@@ -106,11 +113,11 @@ class Driver:
         self._replies.append((incarnation, reply))
         self._hear()
 
-    def take(self, generation: int, cursor: int) -> tuple[tuple[bytes, ...], int]:
+    def take(self, generation: int, cursor: int, *, strict: bool = False) -> tuple[tuple[bytes, ...], int]:
         """Return the frames that are due to the writer of ``generation``, and the position after them."""
         if generation != self.value.generation:
             return (), cursor
-        batch = self.frames.due(cursor, self.settings.write_bytes)
+        batch = self.frames.due(cursor, self.settings.write_bytes, strict=strict)
         if batch.cursor > cursor:
             self.dispatch(Handed(generation, batch.cursor))
         return batch.frames, batch.cursor
@@ -121,9 +128,9 @@ class Driver:
         self.dispatch(event)
         return self.value.journal.head if self.value.journal.head > head else 0
 
-    def hold(self, seq: int, epoch: int, data: bytes) -> None:
+    def hold(self, seq: int, epoch: int, data: bytes, private: bool = False) -> None:
         """Keep an encoded frame for sending and replay, and make room for it."""
-        self.frames.append(seq, epoch, trio.current_time(), data)
+        self.frames.append(seq, epoch, trio.current_time(), data, private)
         if self.frames.size > self.settings.journal_bytes or self.frames.oldest_at < self._ages_before():
             self._make_room(is_delta=epoch > 0)
         if self.delivery is not None:
@@ -137,10 +144,10 @@ class Driver:
         if self.value.journal.head >= seq:
             self.hold_all(seq, frames)
 
-    def hold_all(self, seq: int, frames: tuple[bytes, ...]) -> None:
+    def hold_all(self, seq: int, frames: tuple[bytes, ...], *, private: bool = False) -> None:
         """Keep consecutive lifecycle frames."""
         for number, data in enumerate(frames, seq):
-            self.hold(number, 0, data)
+            self.hold(number, 0, data, private)
 
     def delivered(self, delivery: Delivery) -> None:
         """The transport of a delivery is closed; the books and the host are told."""

@@ -10,6 +10,7 @@ from interlock.session.books import InputReleased, Produced, TurnReleased
 from interlock.tables import messages as m
 from interlock.wire import outbound
 from interlock.wire.lifecycle import LifecycleFacts
+from interlock.wire.session_object import detection
 
 if TYPE_CHECKING:
     from interlock.runtime.driver import Driver
@@ -84,20 +85,27 @@ def _text(driver: Driver, incarnation: int, output: Output) -> None:
 
 def _transcript(driver: Driver, output: Output) -> None:
     """A whole turn was heard: the client reads it, and an answer is due."""
-    _release_turn(driver, output)
+    unasked = _release_turn(driver, output)
     text = output.payload.decode("utf-8", "replace")
     if not text and output.reason == "commit":
         driver.tell(
             "error", LifecycleFacts(code="input_audio_buffer_empty", message="nothing was said since the last turn")
         )
+        driver.wanted = None if driver.is_heard_out else driver.wanted
         return
     driver.tell("conversation.item.input_audio_transcription.completed", _facts(driver, output, text))
-    driver.host.answer(driver, text)
+    driver.last_turn = text
+    asked = driver.wanted is not None and driver.is_heard_out
+    if asked or unasked:
+        driver.wanted = None if asked else driver.wanted
+        driver.host.answer(driver, text)
 
 
 def _interrupt(driver: Driver) -> None:
-    """The user speaks: whatever is being said is stale."""
+    """The user speaks: whatever is being said is stale, unless the client has it otherwise."""
     driver.touch()
+    if not _takes_turns(driver, "interrupt_response"):
+        return
     if any(name == "response" for name, _ in driver.value.cells):
         driver.dispatch(m.InterruptRequested("turn_detected"))
 
@@ -121,11 +129,20 @@ def _consumed(driver: Driver, reply: Consumed) -> None:
         driver.dispatch(InputReleased(size))
 
 
-def _release_turn(driver: Driver, output: Output) -> None:
+def _release_turn(driver: Driver, output: Output) -> bool:
+    """Give back the room of a committed turn; say whether the turn is answered without being asked."""
     held = driver.inputs.get(output.request_id)
-    if held is not None and held.turns and output.reason == "commit":
-        held.turns -= 1
-        driver.dispatch(TurnReleased())
+    if held is None or output.reason != "commit" or not held.turns:
+        return _takes_turns(driver, "create_response")
+    held.turns -= 1
+    driver.dispatch(TurnReleased())
+    return held.unasked.popleft()
+
+
+def _takes_turns(driver: Driver, what: str) -> bool:
+    """Return what the session's turn detection does by itself: ``create_response`` or ``interrupt_response``."""
+    how = detection(driver.config)
+    return how is not None and bool(how.get(what))
 
 
 def _facts(driver: Driver, output: Output, transcript: str = "") -> LifecycleFacts:

@@ -37,6 +37,7 @@ from interlock.session.asked import check_config
 from interlock.session.credential import digest_of
 from interlock.session.settings import Settings
 from interlock.tables import messages as m
+from interlock.wire.dialect import DUPLEX, Dialect
 
 
 class Host:
@@ -70,7 +71,9 @@ class Host:
 
     # --- what a caller may do
 
-    async def open(self, transport: Transport, config: Mapping[str, Any] | None = None) -> Session:
+    async def open(
+        self, transport: Transport, config: Mapping[str, Any] | None = None, dialect: Dialect = DUPLEX
+    ) -> Session:
         """Open a session on ``transport``; return when its credentials were handed over and it is attached.
 
         Cancelled before the credentials were handed over, it ends the session; after that, the session stays, in grace.
@@ -78,11 +81,13 @@ class Host:
         and :class:`interlock.runtime.acts.ClaimLost` when the transport fails.
         """
         await trio.lowlevel.checkpoint_if_cancelled()
-        claim = self.begin_open(transport, config or {})
+        claim = self.begin_open(transport, config or {}, dialect=dialect)
         generation = await claim.wait()
-        return Session(claim.driver, generation)
+        return Session(claim.driver, generation, dialect)
 
-    async def resume(self, session_id: str, token: str, position: int, transport: Transport) -> Session:
+    async def resume(
+        self, session_id: str, token: str, position: int, transport: Transport, dialect: Dialect = DUPLEX
+    ) -> Session:
         """Attach ``transport`` to a session, from ``position`` on; return when everything missed was handed over.
 
         A claim that is cut short, by a cancel or by the transport, lands in ROLLED_BACK: nothing is attached, a full
@@ -90,25 +95,37 @@ class Host:
         nothing, and :class:`interlock.runtime.acts.ClaimLost` when the transport or the session is lost.
         """
         await trio.lowlevel.checkpoint_if_cancelled()
-        claim = self.begin_resume(session_id, token, position, transport)
+        claim = self.begin_resume(session_id, token, position, transport, dialect=dialect)
         generation = await claim.wait()
-        return Session(claim.driver, generation)
+        return Session(claim.driver, generation, dialect)
 
-    def begin_open(self, transport: Transport, config: Mapping[str, Any], writer: type[Delivery] = TrioWriter) -> Claim:
+    def begin_open(
+        self,
+        transport: Transport,
+        config: Mapping[str, Any],
+        writer: type[Delivery] = TrioWriter,
+        dialect: Dialect = DUPLEX,
+    ) -> Claim:
         """Begin what :meth:`open` waits for; ``writer`` writes on the loop of the transport."""
         driver = self._admit(config)
-        offer = self._offer(driver, transport, 0, writer)
+        offer = self._offer(driver, transport, 0, writer, dialect)
         driver.start()
         return Claim(driver, offer)
 
     def begin_resume(
-        self, session_id: str, token: str, position: int, transport: Transport, writer: type[Delivery] = TrioWriter
+        self,
+        session_id: str,
+        token: str,
+        position: int,
+        transport: Transport,
+        writer: type[Delivery] = TrioWriter,
+        dialect: Dialect = DUPLEX,
     ) -> Claim:
         """Begin what :meth:`resume` waits for; ``writer`` writes on the loop of the transport."""
         driver = self.drivers.get(session_id)
         if driver is None or driver.ended.is_set():
             raise self.tombs.error(session_id)
-        offer = self._offer(driver, transport, position, writer)
+        offer = self._offer(driver, transport, position, writer, dialect)
         try:
             driver.dispatch(m.ResumeRequested(offer.claim, digest_of(token), position, digest_of(offer.token)))
         except ClientError:
@@ -326,9 +343,11 @@ class Host:
         self.high_water["max_sessions"] = max(self.slots, self.high_water.get("max_sessions", 0))
         return driver
 
-    def _offer(self, driver: Driver, transport: Transport, position: int, writer: type[Delivery]) -> Offer:
+    def _offer(
+        self, driver: Driver, transport: Transport, position: int, writer: type[Delivery], dialect: Dialect
+    ) -> Offer:
         claim = next(self._claims)
-        offer = Offer(claim, transport, secrets.token_urlsafe(32), position, Waiter(), writer)
+        offer = Offer(claim, transport, secrets.token_urlsafe(32), position, Waiter(), writer, dialect)
         driver.offers[claim] = offer
         return offer
 

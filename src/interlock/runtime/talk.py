@@ -20,6 +20,8 @@ from interlock.session.reasons import callers_reason
 from interlock.session.settings import Settings
 from interlock.tables import messages as m
 from interlock.wire import outbound
+from interlock.wire.dialect import DUPLEX, Dialect
+from interlock.wire.session_object import merged
 
 if TYPE_CHECKING:
     from interlock.runtime.driver import Driver
@@ -29,13 +31,14 @@ LISTENING = frozenset({"RESERVED", "SUBMITTING", "RUNNING"})
 
 
 class Session:
-    """One attachment of one session. ``generation`` says which."""
+    """One attachment of one session. ``generation`` says which, ``dialect`` what its client speaks."""
 
-    __slots__ = ("_driver", "generation")
+    __slots__ = ("_driver", "dialect", "generation")
 
-    def __init__(self, driver: Driver, generation: int) -> None:
+    def __init__(self, driver: Driver, generation: int, dialect: Dialect = DUPLEX) -> None:
         self._driver = driver
         self.generation = generation
+        self.dialect = dialect
 
     @property
     def session_id(self) -> str:
@@ -74,14 +77,19 @@ class Session:
             raise
         acts.append_audio(driver, request_id, pcm)
 
-    def commit(self) -> None:
-        """End the turn here. Raises ``input_audio_buffer_empty`` when no audio was ever appended."""
+    def commit(self, answers: bool | None = None) -> None:
+        """End the turn here; ``answers`` says whether it is answered unasked, else the dialect does.
+
+        Raises ``input_audio_buffer_empty`` when no audio was ever appended.
+        """
         driver = self._active()
         request_id = self._listening()
         if not request_id:
             raise ClientError("input_audio_buffer_empty", "there is no audio to commit")
         driver.dispatch(TurnCommitted())
-        driver.inputs.setdefault(request_id, Input()).turns += 1
+        held = driver.inputs.setdefault(request_id, Input())
+        held.turns += 1
+        held.unasked.append(self.dialect.commit_answers if answers is None else answers)
         acts.finish_input(driver, request_id)
 
     def clear_input(self) -> None:
@@ -94,14 +102,19 @@ class Session:
         if request_id:
             driver.dispatch(m.RequestAborted(request_id))
 
-    def create_response(self) -> None:
-        """Answer the last turn again. Raises :class:`ClientError` when there is none, or a response is live.
+    def create_response(self, options: Mapping[str, Any] | None = None) -> None:
+        """Answer the last turn, again if it was answered; where it is still being heard, once it was.
 
-        Raises :class:`LimitReached` (``max_fences``) when too many epochs are still to be cleaned up.
+        ``options`` is what this one response should have otherwise than the session. Raises :class:`ClientError` when
+        there is no turn, or a response is live or was asked for already, and :class:`LimitReached` (``max_fences``)
+        when too many epochs are still to be cleaned up.
         """
         driver = self._active()
-        if any(machine == "response" for machine, _ in driver.value.cells):
+        if driver.wanted is not None or any(machine == "response" for machine, _ in driver.value.cells):
             raise ClientError("response_already_active", "cancel the response that is live, or wait for it")
+        if not driver.is_heard_out:
+            driver.wanted = options or {}
+            return
         if driver.last_turn is None:
             raise ClientError("response_create_without_input", "no turn was heard yet")
         limit = driver.settings.max_fences
@@ -116,7 +129,7 @@ class Session:
         pipeline says), also where it would change how audio is heard while a stage is hearing some (AP-16).
         """
         driver = self._active()
-        config = {**driver.config, **changes}
+        config = merged(driver.config, changes)
         driver.host.pipeline.check(config)
         check_config(config, driver.settings)
         idle_s = idle_time(config, driver.settings)
@@ -125,6 +138,11 @@ class Session:
             driver.dispatch(m.IdleRequested(idle_s))
         driver.config = config
         return {**config, "id": driver.session_id}
+
+    def updated(self, n: str) -> bytes:
+        """Encode the configuration that holds, for this transport's client, as its ``n``-th notice."""
+        held = self._driver.deliveries[self.generation].credentials
+        return self.dialect.updated(self._driver.config, held, n)
 
     def barge_in(self, reason: str = "client_cancelled") -> None:
         """Make everything that is being said stale, from this moment on. ``reason`` is told to the client.
@@ -135,7 +153,11 @@ class Session:
 
     def cancel_response(self, response_id: str = "") -> None:
         """Cancel one response, or whichever is live. One that has ended is not an error; one that never was is."""
-        self._active().dispatch(m.CancelRequested(response_id))
+        driver = self._active()
+        if not response_id and driver.wanted is not None:
+            driver.wanted = None
+            return
+        driver.dispatch(m.CancelRequested(response_id))
 
     def ack(self, position: int, claimed: int = 0) -> None:
         """Say what the client has. ``claimed`` is the generation that it names, which proves that it read it."""
@@ -146,9 +168,10 @@ class Session:
         self._active().dispatch(PlaybackAcked(response_id, played_ms))
 
     def heartbeat(self) -> None:
-        """Show that the client is there; answered on this transport."""
+        """Show that the client is there; answered on this transport, where its client knows the answer."""
         session_id = self._active().session_id
-        self.notify(lambda n: outbound.heartbeat_ack(session_id, n))
+        if not self.dialect.is_strict:
+            self.notify(lambda n: outbound.heartbeat_ack(session_id, n))
 
     def notify(self, notice: Notice) -> None:
         """Send a frame to this transport alone, made with the number that it gets there.

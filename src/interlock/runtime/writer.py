@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import trio
 
 from interlock.runtime.delivery import Close, Delivery, Write
-from interlock.runtime.ports import Transport, TransportClosed
+from interlock.runtime.ports import TransportClosed
 
 if TYPE_CHECKING:
+    from interlock.runtime.beside import Offer
     from interlock.runtime.driver import Driver
 
 
 class TrioWriter(Delivery):
     """Performs a delivery's script on trio."""
 
-    def __init__(
-        self, driver: Driver, transport: Transport, generation: int, cursor: int, hello: Callable[[], bytes]
-    ) -> None:
-        super().__init__(driver, transport, generation, cursor, hello)
+    def __init__(self, driver: Driver, offer: Offer, generation: int) -> None:
+        super().__init__(driver, offer, generation)
         self.scope = trio.CancelScope()
         self._wake = trio.Event()
 

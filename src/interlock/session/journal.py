@@ -11,12 +11,16 @@ from typing import NamedTuple
 
 
 class Frame(NamedTuple):
-    """One frame. ``epoch`` is 0 for a lifecycle event, which is never voided; ``data`` is ``None`` once voided."""
+    """One frame. ``epoch`` is 0 for a lifecycle event, which is never voided; ``data`` is ``None`` once voided.
+
+    A ``private`` one is an event that strict clients do not know: their writer steps over it.
+    """
 
     seq: int
     epoch: int
     at: float
     data: bytes | None
+    private: bool = False
 
 
 class Batch(NamedTuple):
@@ -50,22 +54,25 @@ class Frames:
         """The frames that still have their bytes."""
         return [frame for frame in self._frames if frame.data is not None]
 
-    def append(self, seq: int, epoch: int, at: float, data: bytes) -> None:
+    def append(self, seq: int, epoch: int, at: float, data: bytes, private: bool = False) -> None:
         """Hold a frame. Numbers come in order; one whose frame could not be made is a void frame."""
         if not self._frames:
             self._first = seq
         for missing in range(self._first + len(self._frames), seq):
             self._frames.append(Frame(missing, epoch, at, None))
-        self._frames.append(Frame(seq, epoch, at, data))
+        self._frames.append(Frame(seq, epoch, at, data, private))
         self.size += len(data)
 
-    def due(self, cursor: int, limit: int) -> Batch:
-        """Return the frames after ``cursor``: at least one if there is any, else at most ``limit`` bytes."""
+    def due(self, cursor: int, limit: int, *, strict: bool = False) -> Batch:
+        """Return the frames after ``cursor``: at least one if there is any, else at most ``limit`` bytes.
+
+        ``strict`` leaves out what is private.
+        """
         found: list[bytes] = []
         size = 0
         for index in range(max(cursor + 1 - self._first, 0), len(self._frames)):
             frame = self._frames[index]
-            if frame.data is not None:
+            if frame.data is not None and not (strict and frame.private):
                 if found and size + len(frame.data) > limit:
                     break
                 found.append(frame.data)

@@ -1,4 +1,4 @@
-"""What each client message asks of its session."""
+"""What each client message asks of its session. Synchronous: whoever reads a connection calls it, on whatever loop."""
 
 from __future__ import annotations
 
@@ -8,6 +8,31 @@ from interlock.errors import ClientError
 from interlock.runtime.talk import Session
 from interlock.wire import messages as wire
 from interlock.wire import outbound
+from interlock.wire.inbound import BadMessage, parse
+
+
+def heed(session: Session, data: bytes) -> None:
+    """Take one message as it came from the connection. What is wrong with it is told to this connection alone."""
+    try:
+        message = parse(data, session.settings.frame_bytes)
+    except BadMessage as error:
+        tell(session, error, error.event_id)
+    else:
+        run(session, message)
+
+
+def run(session: Session, message: wire.ClientMessage) -> None:
+    """Run one command; a refusal is told to this connection."""
+    try:
+        command(session, message)
+    except ClientError as error:
+        tell(session, error, message.event_id)
+
+
+def tell(session: Session, error: ClientError, event_id: str | None) -> None:
+    """Tell this connection what was wrong with one of its messages; ``event_id`` is the client's own of it."""
+    code = session.dialect.code(error.code)
+    session.notify(lambda n: outbound.error(code, str(error), event_id, error.param, error.retryable, n=n))
 
 
 def command(session: Session, message: wire.ClientMessage) -> None:
@@ -27,17 +52,17 @@ def command(session: Session, message: wire.ClientMessage) -> None:
             session.cancel_response(response_id or "")
             session.notify(lambda n: outbound.output_cleared(response_id or "", n))
         case wire.AudioCommit():
-            session.commit()
+            session.commit(message.create_response)
         case wire.AudioClear():
             session.clear_input()
             session.notify(outbound.input_cleared)
         case wire.ResponseCreate():
-            session.create_response()
+            session.create_response(message.response)
         case wire.Heartbeat():
             session.heartbeat()
         case wire.SessionUpdate():
-            config = session.update(message.session.mapping())
-            session.notify(lambda n: outbound.session_updated(config, n))
+            session.update(session.dialect.wanted(message.session.mapping()))
+            session.notify(session.updated)
         case wire.SessionClose():
             session.close()
         case wire.SessionResume():

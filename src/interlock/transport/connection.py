@@ -9,6 +9,7 @@ from interlock.runtime.ports import Transport
 from interlock.runtime.talk import Session
 from interlock.session.settings import Settings
 from interlock.transport.opening import Opening
+from interlock.wire.dialect import DUPLEX, Dialect
 
 
 class Connection(Transport, Protocol):
@@ -46,8 +47,12 @@ class Sessions(Protocol):
     def is_stopping(self) -> bool:
         """Whether the shutdown has begun."""
 
-    async def open(self, transport: Transport, config: Mapping[str, Any] | None = None) -> Session:
+    async def open(
+        self, transport: Transport, config: Mapping[str, Any] | None = None, dialect: Dialect = DUPLEX
+    ) -> Session:
         """Open a session, as :meth:`interlock.runtime.host.Host.open` does."""
 
-    async def resume(self, session_id: str, token: str, position: int, transport: Transport) -> Session:
+    async def resume(
+        self, session_id: str, token: str, position: int, transport: Transport, dialect: Dialect = DUPLEX
+    ) -> Session:
         """Attach to a session, as :meth:`interlock.runtime.host.Host.resume` does."""

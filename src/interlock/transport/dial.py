@@ -13,6 +13,7 @@ from websockets.uri import WebSocketURI, parse_uri
 
 from interlock.runtime.ports import TransportClosed
 from interlock.transport.limits import SocketLimits
+from interlock.transport.quiet import QUIET
 from interlock.transport.reset import free
 from interlock.transport.websocket import READ_BYTES, WebSocketTransport
 
@@ -44,7 +45,8 @@ def _target(url: str) -> WebSocketURI:
 
 
 async def _shake(stream: trio.SocketStream, uri: WebSocketURI, limits: SocketLimits) -> WebSocketTransport:
-    protocol = ClientProtocol(uri, subprotocols=[Subprotocol("realtime")], max_size=limits.frame_bytes)
+    subprotocols = [Subprotocol("realtime")]
+    protocol = ClientProtocol(uri, subprotocols=subprotocols, max_size=limits.frame_bytes, logger=QUIET)
     protocol.send_request(protocol.connect())
     try:
         await stream.send_all(b"".join(protocol.data_to_send()))

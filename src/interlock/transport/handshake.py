@@ -21,6 +21,7 @@ from websockets.typing import Subprotocol
 from interlock.runtime.ports import TransportClosed
 from interlock.transport.limits import SocketLimits
 from interlock.transport.opening import NOWHERE, Opening, Page
+from interlock.transport.quiet import QUIET
 from interlock.transport.secure import ByteStream
 from interlock.transport.websocket import READ_BYTES, WebSocketTransport
 
@@ -39,7 +40,7 @@ async def greet(
     stream: ByteStream, limits: SocketLimits, paths: Collection[str], respond: Respond
 ) -> WebSocketTransport | None:
     """Return the transport of a client that opened a WebSocket; answer and hang up on anybody else."""
-    protocol = ServerProtocol(max_size=limits.frame_bytes, select_subprotocol=_select)
+    protocol = ServerProtocol(max_size=limits.frame_bytes, select_subprotocol=_select, logger=QUIET)
     transport: WebSocketTransport | None = None
     with trio.move_on_after(limits.handshake_s):
         transport = await _answer(stream, protocol, limits, paths, respond)

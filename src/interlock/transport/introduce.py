@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any, Final
+from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 import trio
@@ -26,7 +27,7 @@ async def introduce(
     """
     with trio.move_on_after(limits.attempt_s):
         try:
-            transport = await dial(url, limits.socket)
+            transport = await dial(duplex_url(url), limits.socket)
         except TransportClosed as error:
             raise ConnectionLost(str(error)) from error
         try:
@@ -35,6 +36,14 @@ async def introduce(
             transport.abort("not introduced")
             raise
     raise ConnectionLost(f"no {wanted} in time")
+
+
+def duplex_url(url: str) -> str:
+    """Say in the URL which dialect this client speaks, unless it says so already."""
+    parts = urlsplit(url)
+    if parts.path.endswith("/duplex") or "duplex" in dict(parse_qsl(parts.query)):
+        return url
+    return parts._replace(query="&".join(filter(None, (parts.query, "duplex=1")))).geturl()
 
 
 async def _ask(transport: WebSocketTransport, message: _Event, wanted: str) -> _Event:

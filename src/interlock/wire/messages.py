@@ -12,7 +12,8 @@ import msgspec
 
 from interlock.wire.config import SessionConfig, check_depth
 
-Position: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+MAX_POSITION: Final = 2**53
+Position: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=MAX_POSITION)]
 MAX_NAME: Final = 512
 Name: TypeAlias = Annotated[str, msgspec.Meta(max_length=MAX_NAME)]
 """An id, a token or a reason. What is longer was not made by us."""
@@ -70,7 +71,9 @@ class AudioAppend(Message, frozen=True, kw_only=True, tag="input_audio_buffer.ap
 
 
 class AudioCommit(Message, frozen=True, kw_only=True, tag="input_audio_buffer.commit"):
-    """The turn ends here."""
+    """The turn ends here. ``create_response``, if given, says whether it is answered without being asked."""
+
+    create_response: bool | None = None
 
 
 class AudioClear(Message, frozen=True, kw_only=True, tag="input_audio_buffer.clear"):

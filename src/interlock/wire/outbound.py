@@ -19,6 +19,11 @@ _ENCODER: Final = msgspec.json.Encoder()
 encode: Final = _ENCODER.encode
 
 
+def event(kind: str, n: int | str, /, **fields: Any) -> bytes:
+    """Encode one event; ``n`` makes its ``event_id``."""
+    return encode({"type": kind, "event_id": f"event_{n}", **fields})
+
+
 def session_created(session: Mapping[str, Any], generation: int, resume_token: str | None) -> bytes:
     """Encode the first event of a session, with the credentials of its first transport. ``session`` has ``id``."""
     return encode(_credentials("session.created", session, generation, resume_token))
@@ -31,27 +36,22 @@ def session_resumed(session: Mapping[str, Any], generation: int, resume_token: s
 
 def session_replaced(session_id: str, generation: int) -> bytes:
     """Encode the last event on a transport that another one replaced; ``generation`` is the other one's."""
-    return _event("session.replaced", generation, session_id=session_id, attachment_generation=generation)
-
-
-def session_updated(session: Mapping[str, Any], n: int | str) -> bytes:
-    """Encode the configuration that now holds."""
-    return _event("session.updated", n, session=_session(session))
+    return event("session.replaced", generation, session_id=session_id, attachment_generation=generation)
 
 
 def heartbeat_ack(session_id: str, n: int | str) -> bytes:
     """Encode the answer to a heartbeat."""
-    return _event("session.heartbeat_ack", n, session_id=session_id)
+    return event("session.heartbeat_ack", n, session_id=session_id)
 
 
 def input_cleared(n: int | str) -> bytes:
     """Encode that the input audio which was not heard is forgotten."""
-    return _event("input_audio_buffer.cleared", n)
+    return event("input_audio_buffer.cleared", n)
 
 
 def output_cleared(response_id: str, n: int | str) -> bytes:
     """Encode that nothing more of this response is to be played; no id is whichever was being played."""
-    return _event("output_audio_buffer.cleared", n, **({"response_id": response_id} if response_id else {}))
+    return event("output_audio_buffer.cleared", n, **({"response_id": response_id} if response_id else {}))
 
 
 def error(
@@ -64,7 +64,7 @@ def error(
     n: int | str = 0,
 ) -> bytes:
     """Encode an error. ``event_id`` is the client's own id of the event that it is about; ``n`` makes ours."""
-    return _event("error", n, error=error_object(code, message, event_id, param, retryable))
+    return event("error", n, error=error_object(code, message, event_id, param, retryable))
 
 
 def error_object(
@@ -82,7 +82,7 @@ def resync_required(
 ) -> bytes:
     """Encode that history was lost: a resume from ``resumable_from`` goes on; ``None`` says that none can."""
     where = {"resumable": resumable_from is not None, "resumable_from": resumable_from, "head": head}
-    return _event("session.resync_required", n, session_id=session_id, reason=reason, **where)
+    return event("session.resync_required", n, session_id=session_id, reason=reason, **where)
 
 
 class _AudioDelta(msgspec.Struct, frozen=True, tag_field="type", tag="response.output_audio.delta"):
@@ -129,7 +129,3 @@ def _credentials(kind: str, session: Mapping[str, Any], generation: int, resume_
 
 def _session(session: Mapping[str, Any]) -> dict[str, Any]:
     return {"object": "realtime.session", "type": "realtime", **session}
-
-
-def _event(kind: str, n: int | str, /, **fields: Any) -> bytes:
-    return encode({"type": kind, "event_id": f"event_{n}", **fields})

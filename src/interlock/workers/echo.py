@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from interlock.errors import ClientError
+from interlock.wire.session_object import PCM_24K
 from interlock.workers.core import StageSpec
+from interlock.workers.speech.turns import TurnConfig
 
 Carrier: TypeAlias = Literal["process", "thread"]
 
@@ -21,6 +23,16 @@ VOICE: Final = "voice"
 RATES: Final = {"pcm16": 16000, "pcm16_16k": 16000, "pcm16_24k": 24000}
 """Input formats by name. The GA object ``{"type": "audio/pcm", "rate": ...}`` says its rate itself."""
 
+TURN_PARAMS: Final = {
+    "threshold": "threshold",
+    "silence_duration_ms": "silence_ms",
+    "prefix_padding_ms": "pre_roll_ms",
+}
+"""What clients call the parameters of a turn, and what the ears call them."""
+
+EAGERNESS: Final = {"low": 1200, "medium": 700, "auto": 700, "high": 350}
+"""How long a pause ends a turn, in ms, where a client asks for ``semantic_vad``."""
+
 
 class EchoPipeline:
     """Implements :class:`interlock.runtime.ports.Pipeline`: voice activity and recognition, a reply, a voice."""
@@ -29,20 +41,19 @@ class EchoPipeline:
     answer: tuple[str, ...] = (MIND, VOICE)
 
     def check(self, config: Mapping[str, Any]) -> None:
-        """Refuse an input format, or a way of taking turns, that this agent does not have."""
+        """Refuse a format, or a way of taking turns, that this agent does not have."""
         input_rate(config)
-        detection = config.get("turn_detection", {"type": "server_vad"})
-        if not isinstance(detection, Mapping) or detection.get("type", "server_vad") != "server_vad":
-            raise ClientError("unsupported_turn_detection", "turns are detected by server_vad", param="turn_detection")
+        check_output(config)
+        turn_params(config)
 
     async def prepare(self, config: Mapping[str, Any]) -> None:
         """Check the configuration; the models are loaded already."""
         self.check(config)
 
     def params(self, stage: str, config: Mapping[str, Any], text: str) -> Mapping[str, Any]:
-        """Return what each stage is submitted: the ears their rate, the mind the turn."""
+        """Return what each stage is submitted: the ears their rate and how turns are cut, the mind the turn."""
         if stage == EARS:
-            return {"rate": input_rate(config)}
+            return {"rate": input_rate(config), **turn_params(config)}
         return {"text": text} if stage == MIND else {}
 
 
@@ -54,6 +65,43 @@ def input_rate(config: Mapping[str, Any]) -> int:
         known = ", ".join(RATES)
         raise ClientError("unsupported_audio_format", f"input audio is one of {known}", param="input_audio_format")
     return rate
+
+
+def check_output(config: Mapping[str, Any]) -> None:
+    """Raise :class:`ClientError` (``unsupported_audio_format``) where the output is to be anything but 24 kHz PCM16."""
+    wanted = config.get("output_audio_format") or "pcm16"
+    known = wanted in ("pcm16", "pcm16_24k") if isinstance(wanted, str) else {**PCM_24K, **wanted} == PCM_24K
+    if not known:
+        text = "output audio is pcm16 at 24 kHz"
+        raise ClientError("unsupported_audio_format", text, param="output_audio_format")
+
+
+def turn_params(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how the ears are to cut turns: by hand, or by the client's thresholds and durations.
+
+    ``semantic_vad`` is heard as pauses whose length follows its ``eagerness``. Raises :class:`ClientError`
+    (``unsupported_turn_detection``), which names the value and what is allowed.
+    """
+    wanted = config.get("turn_detection", {})
+    if wanted is None:
+        return {"manual": True}
+    given = {ours: wanted[theirs] for theirs, ours in TURN_PARAMS.items() if wanted.get(theirs) is not None}
+    match wanted.get("type", "server_vad"):
+        case "server_vad":
+            pass
+        case "semantic_vad":
+            given = {"silence_ms": EAGERNESS.get(wanted.get("eagerness", "auto"), EAGERNESS["auto"])}
+        case kind:
+            raise _unsupported(f"turns are detected by server_vad, semantic_vad, or by hand (null); not by {kind!r}")
+    try:
+        TurnConfig().changed(given)
+    except (TypeError, ValueError) as error:
+        raise _unsupported(str(error)) from error
+    return given
+
+
+def _unsupported(text: str) -> ClientError:
+    return ClientError("unsupported_turn_detection", text, param="turn_detection")
 
 
 def echo_stages(

@@ -178,6 +178,8 @@ class ScriptedStage:
     def _listen(self, request: ScriptedRequest, payload: bytes) -> None:
         if self.script.transcript is not None and not request.heard and payload.strip(b"\0"):
             request.heard = True
+            if request.params.get("manual"):
+                return
             self._soon(lambda: self._while_held(request, lambda: self.hear(request.request_id, "speech_started")))
 
     def _commit(self, request_id: str) -> None:
@@ -189,7 +191,7 @@ class ScriptedStage:
             self._soon(lambda: self._while_held(request, lambda: self._understand(request)))
 
     def _understand(self, request: ScriptedRequest) -> None:
-        if request.heard:
+        if request.heard and not request.params.get("manual"):
             self.hear(request.request_id, "speech_stopped")
         self.say(request.request_id, (self.script.transcript or "") if request.heard else "", reason="commit")
         request.heard = False

@@ -20,6 +20,9 @@ INPUT_S = 30
 BACKLOG_CHUNKS = 64
 """Chunks that may wait for the decoder (2 s); the detector does not run further ahead."""
 
+MANUAL_S = 120
+"""The longest turn between two commits, where turns are ended by hand."""
+
 MAX_COMMITS = 16
 """Commits that may wait for their turn."""
 
@@ -46,6 +49,8 @@ class Listening:
     backlog: deque[bytes | None] = field(default_factory=deque)
     committed: bool = False
     """Whether the turn that the backlog ends was ended by a commit; its transcript says so."""
+    by_hand: int = 0
+    """Samples since the last commit: a turn by hand that has no end is somebody's mistake."""
 
     def __post_init__(self) -> None:
         self.turn = Turn(self.config)
@@ -64,10 +69,14 @@ class Listening:
         if self.resampler:
             self._keep(self.resampler.flush())
         self.commits.append(self.taken + len(self.pcm) // 2)
+        self.by_hand = 0
 
     def _keep(self, pcm: bytes) -> None:
         if len(self.pcm) + len(pcm) > 2 * HEARD_HZ * INPUT_S:
             raise LimitReached("ears.input_s", INPUT_S)
+        self.by_hand += len(pcm) // 2
+        if self.config.manual and self.by_hand > HEARD_HZ * MANUAL_S:
+            raise LimitReached("ears.manual_s", MANUAL_S)
         self.pcm += pcm
 
     # ---------------------------------------------------------------------------------------------------- detector
@@ -100,6 +109,9 @@ class Listening:
 
     def judge(self, probability: float) -> list[StageOutput]:
         """Take the next chunk, which was judged as ``probability``, out of the input and into the turn."""
+        if self.config.manual:
+            self.backlog.append(self._take(FRAME_SAMPLES))  # heard, whatever the detector thinks
+            return []
         speaking, cut, chunk = self.turn.speaking, self.turn.judge(probability), self._take(FRAME_SAMPLES)
         (self.backlog if speaking else self.pre_roll).append(chunk)
         if cut is Cut.STARTED:
@@ -108,6 +120,8 @@ class Listening:
 
     def end_turn(self) -> list[StageOutput]:
         """Come to a commit. Speech too short to begin a turn by itself begins it now; silence gets an empty answer."""
+        if self.config.manual:
+            return self._end_by_hand()
         if rest := self._take(self.commits.popleft() - self.taken):
             (self.backlog if self.turn.speaking else self.pre_roll).append(rest)
         self.committed = True
@@ -119,6 +133,13 @@ class Listening:
         self.pre_roll.clear()
         self.turn.reset()
         return outputs
+
+    def _end_by_hand(self) -> list[StageOutput]:
+        if rest := self._take(self.commits.popleft() - self.taken):
+            self.backlog.append(rest)
+        self.committed = True
+        self.backlog.append(None)
+        return []
 
     def _take(self, samples: int) -> bytes:
         taken = bytes(self.pcm[: 2 * samples])

@@ -24,7 +24,8 @@ class TurnConfig:
     """How a turn is cut out of audio. Durations are rounded up to whole frames of 32 ms.
 
     ``pre_roll_ms`` of audio from before the first frame of speech belong to the turn, so that a soft first sound is
-    not cut off. Raises ``ValueError``, which says what is allowed.
+    not cut off. ``manual`` leaves it to commits where turns end, and everything between two of them is heard.
+    Raises ``ValueError``, which says what is allowed.
     """
 
     threshold: float = 0.5
@@ -32,6 +33,7 @@ class TurnConfig:
     silence_ms: int = 450
     pre_roll_ms: int = 300
     max_turn_s: float = 30.0
+    manual: bool = False
 
     def __post_init__(self) -> None:
         if not 0.05 < self.threshold < 0.95:
