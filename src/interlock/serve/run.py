@@ -20,6 +20,7 @@ from interlock.serve.access import Access
 from interlock.serve.config import Config
 from interlock.serve.pages import show_books, show_health
 from interlock.serve.router import Router
+from interlock.serve.shown import Pages
 from interlock.transport.converse import converse
 from interlock.transport.endpoint import serve_listeners
 from interlock.transport.handshake import PATHS
@@ -42,9 +43,10 @@ async def serve(served: Config) -> dict[str, Any]:
     """
     tls = server_context(served.tls_cert, served.tls_key) if served.tls_cert is not None else None
     access = Access(served.access, served.socket, served.host)
+    pages = Pages(served.pages)
     listeners = await _bind(served)
     trace, stall = Trace(served.trace) if served.trace is not None else None, Stall()
-    host = Host(EchoPipeline(), fleet_of(served), served.session, trace)
+    host = Host(EchoPipeline(), fleet_of(served), served.session, pages.record(trace))
     try:
         async with trio.open_nursery() as nursery:
             await nursery.start(host.run)
@@ -55,6 +57,7 @@ async def serve(served: Config) -> dict[str, Any]:
                 nursery.start_soon(stall.run)
             talks = Talks(host)
             router = router_of(talks, access, stall if served.debug else None)
+            pages.show(router, host, nursery, access.bounded, access.check_place)
             port = await _listen(nursery, router, listeners, served, tls)
             await host.wait_ready(EchoPipeline.listen, *EchoPipeline.answer)
             say({"event": "listening", "url": url_of(served, port), "port": port})
