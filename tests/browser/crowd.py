@@ -1,7 +1,7 @@
 """A server with many scripted sessions, and the inspector: what `test_inspect.py` looks at. Run as a process.
 
-`python -m tests.browser.crowd N TOKEN` prints its port, and then keeps N sessions talking in turn, a few at a time; some
-are detached, one is stuck with a stage that does not confirm its clean-up. It ends when its stdin does.
+`python -m tests.browser.crowd N TOKEN` prints its port, and then keeps N sessions talking in turn, a few at a time;
+some are detached, one has a stage that never confirms its clean-up. It ends when its stdin does.
 """
 
 from __future__ import annotations
