@@ -3,8 +3,8 @@
 The two loops take turns in one thread, so that whatever is synchronous here may be called from either. Trio waits for
 its own sockets and pipes in a thread, which costs it a hop; no frame of a client goes that way.
 
-One guest run a thread is what trio can do. A run whose asyncio loop is gone can never be ended, and its thread is
-lost for a second one. So a task of ours waits for the run's end. ``asyncio.run`` cancels it like all tasks when its main
+One guest run a thread is what trio can do. A run whose asyncio loop is gone can never be ended, and its thread is lost
+for a second one. So a task of ours waits for the run's end. ``asyncio.run`` cancels it, like all tasks, when its main
 returns, and it ends the run in order before the loop closes, whether or not anybody left the block.
 """
 

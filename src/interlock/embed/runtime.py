@@ -10,7 +10,6 @@ reader and the writer of each socket are tasks of asyncio, and call the session'
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable, Mapping
 from types import TracebackType
 from typing import Any, Self
@@ -23,14 +22,13 @@ from interlock.embed.landing import Landing
 from interlock.embed.limits import EmbedLimits
 from interlock.embed.misuse import Misuse
 from interlock.embed.session import Session
+from interlock.embed.wait import Wait
 from interlock.embed.writer import AsyncioWriter
 from interlock.observe.trace import Trace
 from interlock.runtime.claim import Claim
 from interlock.runtime.host import Host
 from interlock.runtime.ports import Fleet, Pipeline, Recorder, Transport
 from interlock.session.settings import Settings
-
-log = logging.getLogger("interlock")
 
 
 class Runtime:
@@ -179,21 +177,12 @@ class Runtime:
     async def wait(self, work: Callable[[], Awaitable[None]]) -> None:
         """Run a wait of the host to its end, in a task of trio; given up, the wait is, too."""
         self.check()
-        done, scope = asyncio.get_running_loop().create_future(), trio.CancelScope()
-
-        async def carry() -> None:
-            try:
-                with scope:
-                    await work()
-            finally:
-                if not done.done():
-                    done.set_result(None)
-
-        self.host.spawn(carry, lambda error: log.error("a wait has failed: %r", error))
+        wait = Wait()
+        self.host.spawn(lambda: wait.carry(work), wait.failed)
         try:
-            await done
+            await wait.done
         finally:
-            scope.cancel()
+            wait.scope.cancel()
 
     async def _claimed(self, begin: Callable[[], Claim]) -> Session:
         self.check()
