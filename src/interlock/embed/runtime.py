@@ -29,6 +29,7 @@ from interlock.runtime.claim import Claim
 from interlock.runtime.host import Host
 from interlock.runtime.ports import Fleet, Pipeline, Recorder, Transport
 from interlock.session.settings import Settings
+from interlock.wire.dialect import DUPLEX, Dialect
 
 
 class Runtime:
@@ -93,24 +94,29 @@ class Runtime:
 
     # --- what a caller may do
 
-    async def open(self, transport: Transport, config: Mapping[str, Any] | None = None) -> Session:
+    async def open(
+        self, transport: Transport, config: Mapping[str, Any] | None = None, dialect: Dialect = DUPLEX
+    ) -> Session:
         """Open a session on ``transport``; return when its credentials were handed over and it is attached.
 
         Cancelled before the credentials were handed over, it ends the session; after that, the session stays, in grace.
         Either has happened when ``task.cancel()`` returns. Raises what :meth:`interlock.runtime.host.Host.open` raises.
         """
-        return await self._claimed(lambda: self.host.begin_open(transport, config or {}, AsyncioWriter))
+        self.check()
+        return await self._claimed(self.host.begin_open(transport, config or {}, AsyncioWriter, dialect))
 
-    async def resume(self, session_id: str, token: str, position: int, transport: Transport) -> Session:
+    async def resume(
+        self, session_id: str, token: str, position: int, transport: Transport, dialect: Dialect = DUPLEX
+    ) -> Session:
         """Attach ``transport`` to a session, from ``position`` on; return when everything missed was handed over.
 
         A claim that is cut short lands in ROLLED_BACK, and has landed when ``task.cancel()`` returns: nothing is
         attached, a full grace runs, and ``token`` is still good. Raises what
         :meth:`interlock.runtime.host.Host.resume` raises.
         """
-        return await self._claimed(
-            lambda: self.host.begin_resume(session_id, token, position, transport, AsyncioWriter)
-        )
+        self.check()
+        claim = self.host.begin_resume(session_id, token, position, transport, AsyncioWriter, dialect)
+        return await self._claimed(claim)
 
     def stop(self) -> None:
         """Begin the shutdown: no new session, and every session is closing when this returns. Idempotent."""
@@ -184,10 +190,9 @@ class Runtime:
         finally:
             wait.scope.cancel()
 
-    async def _claimed(self, begin: Callable[[], Claim]) -> Session:
-        self.check()
-        claim = begin()
-        return Session(claim.driver, await Landing(claim).take(), self)
+    async def _claimed(self, claim: Claim) -> Session:
+        generation = await Landing(claim).take()
+        return Session(claim.driver, generation, claim.offer.dialect, self)
 
     async def _main(self, started: asyncio.Future[None]) -> None:
         try:

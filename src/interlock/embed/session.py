@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from interlock.runtime import talk
+from interlock.wire.dialect import Dialect
 
 if TYPE_CHECKING:
     from interlock.embed.runtime import Runtime
@@ -16,8 +17,8 @@ class Session(talk.Session):
 
     __slots__ = ("_runtime",)
 
-    def __init__(self, driver: Driver, generation: int, runtime: Runtime) -> None:
-        super().__init__(driver, generation)
+    def __init__(self, driver: Driver, generation: int, dialect: Dialect, runtime: Runtime) -> None:
+        super().__init__(driver, generation, dialect)
         self._runtime = runtime
 
     def detach(self, reason: str = "disconnected") -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from interlock.runtime.delivery import Close, Delivery, Write
 from interlock.runtime.perform import contain
-from interlock.runtime.ports import Transport, TransportClosed
+from interlock.runtime.ports import TransportClosed
 
 if TYPE_CHECKING:
+    from interlock.runtime.beside import Offer
     from interlock.runtime.driver import Driver
 
 WRITES_A_TURN: Final = 4
@@ -24,10 +25,8 @@ class AsyncioWriter(Delivery):
     transport and tells the books, there and then.
     """
 
-    def __init__(
-        self, driver: Driver, transport: Transport, generation: int, cursor: int, hello: Callable[[], bytes]
-    ) -> None:
-        super().__init__(driver, transport, generation, cursor, hello)
+    def __init__(self, driver: Driver, offer: Offer, generation: int) -> None:
+        super().__init__(driver, offer, generation)
         self._loop = asyncio.get_running_loop()
         self._task: asyncio.Task[None] | None = None
         self._resting: asyncio.Future[None] | None = None
