@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test gate check docs dist tables diagrams sweep sweep-full mutants bench gpu clean
+.PHONY: help setup demo test gate check docs reference dist tables diagrams sweep sweep-full mutants bench gpu clean
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,6 +36,9 @@ check: $(STAMP) ## Lint, types, layers, tidiness; machine files, tables and draw
 docs: $(STAMP) ## Build the documentation into build/docs, with every warning an error
 	$(BIN)/python -m sphinx -W --keep-going -q -j auto -d build/doctrees docs build/docs
 	@echo "build/docs/index.html"
+
+reference: $(STAMP) ## Write the pages of docs/ that say what the code says: commands, settings, public names
+	$(BIN)/python docs/reference.py
 
 dist: $(STAMP) ## Build the source archive and the wheel into dist
 	rm -rf dist

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
 from interlock import __version__
+
+ROOT = Path(__file__).parents[1]
 
 project = "Interlock"
 author = "The Interlock authors"
@@ -29,3 +36,28 @@ html_show_sphinx = False
 html_static_path: list[str] = []
 pygments_style = "tango"
 pygments_dark_style = "monokai"
+
+ELSEWHERE = {
+    "index": "README.md",
+    "changelog": "CHANGELOG.md",
+    "contributing": "CONTRIBUTING.md",
+    "security-policy": "SECURITY.md",
+    "testing": "tests/README.md",
+}
+"""Pages whose text lies where a forge looks for it, above `docs/`."""
+
+
+def from_elsewhere(app: Sphinx, page: str, source: list[str]) -> None:
+    """Put the file that a page stands for before it, its links seen from `docs/`; and lead other pages to that page."""
+    if page in ELSEWHERE:
+        path = ROOT / ELSEWHERE[page]
+        app.env.note_dependency(str(path))
+        above = re.sub(r"\]\((?![a-z]+:|#)", f"]({'../' * (1 + ELSEWHERE[page].count('/'))}", path.read_text("utf-8"))
+        source[0] = above.replace("](../docs/", "](") + source[0]
+    for other, name in ELSEWHERE.items():
+        source[0] = source[0].replace(f"](../{name}", f"]({other}.md")
+
+
+def setup(app: Sphinx) -> None:
+    """Tell Sphinx of the pages that lie elsewhere."""
+    app.connect("source-read", from_elsewhere)

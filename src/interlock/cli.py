@@ -143,7 +143,7 @@ def completion(args: argparse.Namespace) -> int:
         import shtab
     except ImportError:
         raise WorldError("completion needs shtab; pip install 'interlock[completion]'") from None
-    parser = _parser(list(COMMANDS))
+    parser = whole_parser()
     kinds = {"PATH": shtab.FILE, "FILE": shtab.FILE, "TARGET": shtab.FILE, "DIR": shtab.DIRECTORY}
     for action in _actions(parser):
         if action.metavar in kinds:
@@ -249,6 +249,11 @@ Prints a script that completes commands and options. It needs the extra, once: p
   interlock completion bash > ~/.local/share/bash-completion/completions/interlock
   interlock completion zsh > ~/.zfunc/_interlock             (a folder of your fpath)
 """
+
+
+def whole_parser() -> argparse.ArgumentParser:
+    """Return the parser with the options of every command, whose modules are all imported for it."""
+    return _parser(list(COMMANDS))
 
 
 def _parser(given: list[str]) -> argparse.ArgumentParser:
