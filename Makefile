@@ -60,7 +60,7 @@ sweep-full: $(STAMP) ## The same in pairs, the canonical cases in threes; writes
 mutants: $(STAMP) ## Plant one-line faults in the runtime, and print which scenario of the sweep finds each
 	$(BIN)/python -m tests.mutants.runtime.kills
 
-BENCHMARKS := step sweep trace fuzz link stage barge_in sessions
+BENCHMARKS := step sweep trace metrics fuzz link stage barge_in sessions
 
 bench: $(VENV)/.bench ## Measure, each number beside its peer's in the same run
 	@set -e; for name in $(BENCHMARKS); do echo "== benchmarks/$$name.py"; $(BIN)/python benchmarks/$$name.py; done

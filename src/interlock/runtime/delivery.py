@@ -114,7 +114,8 @@ class Delivery:
 
     def failed(self, error: Exception) -> None:
         """Say in the log that a transport broke its word; it was lost like any other."""
-        log.error("%s: transport %d failed: %r", self.driver.session_id, self.generation, error)
+        driver, number = self.driver, self.generation
+        log.error("%s: transport %d failed: %r", driver.session_id, number, error, extra=driver.about)
 
     def script(self) -> Iterator[Write | Close | None]:
         """Yield what is to be done next, and go on when it is done; ``None`` is to rest until :meth:`wake`."""

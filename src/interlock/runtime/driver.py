@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Mapping
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import trio
@@ -79,6 +80,12 @@ class Driver:
     def is_heard_out(self) -> bool:
         """Whether no committed turn is still to be heard."""
         return not any(held.turns > held.told for held in self.inputs.values())
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What every log line about this session says beside its message."""
+        attachment = self.value.cells["attachment", None].data
+        return {"session": self.session_id, "generation": attachment.generation, "claim": attachment.claim}
 
     def speak(self, response_id: str, turn: str, stages: tuple[str, ...]) -> None:
         """Ask for a response to ``turn``; its text lies beside until the response has ended."""
@@ -174,12 +181,16 @@ class Driver:
         self.dispatch(timer.event(**fields))
 
     def _run(self, event: Message) -> None:
+        timed = self.host.timed
+        began = 0.0 if timed is None else perf_counter()
         self._running = True
         try:
             self._step(event)
             self._follow()
         finally:
             self._running = False
+        if timed is not None:
+            timed(perf_counter() - began)
         self._hear()
         self.host.settled(self)
         self.room.changed()

@@ -57,7 +57,9 @@ def _output(driver: Driver, incarnation: int, output: Output) -> None:
         case "transcript":
             _transcript(driver, output)
         case kind:
-            driver.host.log.warning("%s: %s made an unknown output %r", driver.session_id, output.request_id, kind)
+            log = driver.host.log
+            text = "%s: %s made an unknown output %r"
+            log.warning(text, driver.session_id, output.request_id, kind, extra=driver.about)
 
 
 def _audio(driver: Driver, incarnation: int, output: Output) -> None:

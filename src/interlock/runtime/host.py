@@ -11,6 +11,7 @@ import itertools
 import logging
 import secrets
 import threading
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
@@ -46,7 +47,10 @@ class Host:
     def __init__(
         self, pipeline: Pipeline, fleet: Fleet, settings: Settings | None = None, record: Recorder | None = None
     ) -> None:
-        """Join a pipeline to its stages. ``record`` keeps the trace."""
+        """Join a pipeline to its stages. ``record`` keeps the trace.
+
+        ``timed``, where somebody sets it, is told the seconds of each dispatch; ``turned_away`` counts refused opens.
+        """
         self.pipeline = pipeline
         self.fleet = fleet
         self.settings = settings or Settings()
@@ -56,6 +60,8 @@ class Host:
         self.tombs = Tombs(self.settings.max_tombstones, self.settings.grace_s)
         self.defects: list[str] = []
         self.stale = 0
+        self.turned_away: Counter[str] = Counter()
+        self.timed: Callable[[float], None] | None = None
         self.high_water: dict[str, int] = {}
         self.log = logging.getLogger("interlock")
         self._claims = itertools.count(1)
@@ -283,7 +289,8 @@ class Host:
     def defect(self, driver: Driver, event: Message, error: Defect) -> None:
         """Be loud about a defect of ours, and end the one session that met it."""
         self.defects.append(f"{driver.session_id}: {error}")
-        self.log.error("%s: defect on %s: %s", driver.session_id, type(event).__name__, error)
+        name = type(event).__name__
+        self.log.error("%s: defect on %s: %s", driver.session_id, name, error, extra=driver.about)
         if driver.value.state("session") in {"OPENING", "OPEN"} and not isinstance(event, m.EndRequested):
             driver.dispatch(m.EndRequested("internal_error"))
 
@@ -334,8 +341,10 @@ class Host:
 
     def _admit(self, config: Mapping[str, Any]) -> Driver:
         if self.is_stopping:
+            self.turned_away["session_closed"] += 1
             raise ClientError("session_closed", "the server is shutting down", retryable=True)
         if self.slots >= self.settings.max_sessions:
+            self.turned_away["resource_exhausted"] += 1
             raise LimitReached("max_sessions", self.settings.max_sessions)
         check_config(config, self.settings)
         session_id = f"sess_{secrets.token_urlsafe(16)}"

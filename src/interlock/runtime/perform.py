@@ -65,7 +65,7 @@ def perform(driver: Driver, effect: Message) -> None:
     try:
         _perform(driver, cast(Effect, effect))
     except Exception as error:
-        log.exception("%s: %s failed", driver.session_id, type(effect).__name__)
+        log.exception("%s: %s failed", driver.session_id, type(effect).__name__, extra=driver.about)
         for event in acts.failures(driver, effect, error):
             driver.dispatch(event)
 
@@ -103,7 +103,7 @@ def heed(driver: Driver, incarnation: int, reply: Reply) -> None:
     except ClientError as error:
         driver.tell("error", LifecycleFacts(code=error.code, message=str(error)))
     except Exception:
-        log.exception("%s: a reply could not be taken", driver.session_id)
+        log.exception("%s: a reply could not be taken", driver.session_id, extra=driver.about)
         driver.dispatch(m.EndRequested("internal_error"))
 
 
@@ -133,7 +133,7 @@ async def _outcome_of(driver: Driver, offer: Offer) -> Message:
         offer.refusal = error
         return m.PrepareFailed(error.code)
     except Exception:
-        log.exception("%s: preparation failed", driver.session_id)
+        log.exception("%s: preparation failed", driver.session_id, extra=driver.about)
         return m.PrepareFailed("engine_error")
     if deadline.cancelled_caught:
         return m.PrepareFailed("prepare_timeout")

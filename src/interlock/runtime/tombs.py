@@ -10,11 +10,12 @@ from interlock.errors import ClientError
 
 
 class Tombs:
-    """At most ``limit`` reasons, each for ``keep_s`` seconds."""
+    """At most ``limit`` reasons, each for ``keep_s`` seconds. ``asked`` counts who came too late."""
 
     def __init__(self, limit: int, keep_s: float) -> None:
         self._limit = limit
         self._keep_s = keep_s
+        self.asked = 0
         self._tombs: OrderedDict[str, tuple[str, float]] = OrderedDict()
 
     def __len__(self) -> int:
@@ -28,6 +29,7 @@ class Tombs:
 
     def error(self, session_id: str) -> ClientError:
         """Return what a resume of a session that is not here is told."""
+        self.asked += 1
         reason, until = self._tombs.get(session_id, ("", 0.0))
         if not reason or until <= trio.current_time():
             return ClientError("session_resume_expired", "no such session, or it ended a while ago")

@@ -12,6 +12,7 @@ import sys
 
 import trio
 
+from interlock.observe.log import begin_logging
 from interlock.serve.options import arguments, options
 from interlock.serve.run import say, serve
 from interlock.serve.show import shown
@@ -28,8 +29,9 @@ def main(args: argparse.Namespace) -> int:
     if args.show_config:
         sys.stdout.write(shown(read))
         return 0
-    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s %(message)s")
-    logging.getLogger("websockets").setLevel(logging.WARNING)
+    begin_logging(read.config.log.format, read.config.log.level)
+    for name in read.unknown:
+        logging.getLogger("interlock").warning("the variable %s looks like a setting, and is none", name)
     books = trio.run(serve, read.config)
     say({"event": "stopped", **books})
     return 1 if any(books[name] for name in HELD) else 0

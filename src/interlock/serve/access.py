@@ -69,6 +69,13 @@ class Access:
             return refusal(401, "invalid_api_key", "no valid API key: send Authorization: Bearer KEY", ASK_FOR_KEY)
         return opening.of(name)
 
+    async def check_scraper(self, opening: Opening) -> Opening | Page:
+        """Let in who may read the metrics: nobody's page, and where there are keys, who has one."""
+        placed = await self.check_place(opening)
+        if isinstance(placed, Page) or self._settings.metrics_open:
+            return placed
+        return await self.check_key(placed)
+
     def bounded(self, handler: Handler) -> Handler:
         """Return a handler that serves so many connections of one address, and of one key, and refuses more."""
 

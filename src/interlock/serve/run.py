@@ -11,16 +11,15 @@ from typing import Any
 import trio
 
 from interlock.errors import WorldError
-from interlock.observe.stall import Stall
-from interlock.observe.trace import Trace
+from interlock.observe.exposition import Exposition
 from interlock.runtime.host import Host
 from interlock.runtime.ledger import books_of
 from interlock.runtime.ports import Fleet
 from interlock.serve.access import Access
 from interlock.serve.config import Config
-from interlock.serve.pages import show_books, show_health
+from interlock.serve.pages import STAGES, show_books, show_health, show_metrics
 from interlock.serve.router import Router
-from interlock.serve.shown import Pages
+from interlock.serve.watch import Watch
 from interlock.transport.converse import converse
 from interlock.transport.endpoint import serve_listeners
 from interlock.transport.handshake import PATHS
@@ -43,30 +42,23 @@ async def serve(served: Config) -> dict[str, Any]:
     """
     tls = server_context(served.tls_cert, served.tls_key) if served.tls_cert is not None else None
     access = Access(served.access, served.socket, served.host)
-    pages = Pages(served.pages)
     listeners = await _bind(served)
-    trace, stall = Trace(served.trace) if served.trace is not None else None, Stall()
-    host = Host(EchoPipeline(), fleet_of(served), served.session, pages.record(trace))
+    watch = Watch(served)
+    host = Host(EchoPipeline(), fleet_of(served), served.session, watch.record)
+    talks = Talks(host, watch.of(host))
     try:
         async with trio.open_nursery() as nursery:
             await nursery.start(host.run)
             nursery.start_soon(_heed_signals, host)
-            if trace is not None:
-                nursery.start_soon(trace.run)
-            if served.debug:
-                nursery.start_soon(stall.run)
-            talks = Talks(host)
-            router = router_of(talks, access, stall if served.debug else None)
-            pages.show(router, host, nursery, access.bounded, access.check_place)
-            port = await _listen(nursery, router, listeners, served, tls)
-            await host.wait_ready(EchoPipeline.listen, *EchoPipeline.answer)
+            watch.start(nursery)
+            port = await _listen(nursery, router_of(talks, access, watch), listeners, served, tls)
+            await host.wait_ready(*STAGES)
             say({"event": "listening", "url": url_of(served, port), "port": port})
             await host.wait_stopped()
             await talks.wait_over(within_s=served.socket.close_s)
             nursery.cancel_scope.cancel()
     finally:
-        if trace is not None:
-            trace.close()
+        watch.close()
     return books_of(host)
 
 
@@ -98,36 +90,37 @@ def fleet_of(served: Config) -> Fleet:
 class Talks:
     """The conversations that are under way. A stopped host has said its goodbyes; they have to be heard as well."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: Host, exposition: Exposition) -> None:
         self.host = host
-        self._count = 0
+        self.exposition = exposition
         self._over = trio.Event()
 
     async def converse(self, transport: WebSocketTransport) -> None:
         """Hold one."""
-        self._count += 1
+        self.exposition.connections += 1
         try:
             await converse(self.host, transport)
         finally:
-            self._count -= 1
+            self.exposition.connections -= 1
             self._over.set()
 
     async def wait_over(self, within_s: float) -> None:
         """Return when the last one is over, or the time is."""
         with trio.move_on_after(within_s):
-            while self._count:
+            while self.exposition.connections:
                 self._over = trio.Event()
                 await self._over.wait()
 
 
-def router_of(talks: Talks, access: Access, stall: Stall | None) -> Router:
+def router_of(talks: Talks, access: Access, watch: Watch) -> Router:
     """Return what the port has: the sessions, and the pages about them."""
     router = Router()
     for path in PATHS:
         router.socket(path, access.bounded(talks.converse), access.check_place, access.check_key)
     show_health(router, talks.host)
-    if stall is not None:
-        show_books(router, talks.host, stall, access.check_place)
+    show_metrics(router, talks.exposition, access.check_scraper)
+    if watch.stall is not None:
+        show_books(router, talks.host, watch.stall, access.check_place)
     return router
 
 
