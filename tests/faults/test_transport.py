@@ -137,7 +137,7 @@ def test_tw_12_nothing_hands_data_out_of_an_async_generator_whose_clean_up_could
     """ray #64077: the generator was closed in mid-send, its clean-up yielded again, and the accounting was skipped."""
     found = {
         f"{file.relative_to(SOURCE)}:{function.name}"
-        for folder in ("runtime", "transport", "workers")
+        for folder in ("runtime", "transport", "workers", "embed")
         for file in (SOURCE / folder).rglob("*.py")
         for function in generators(ast.parse(file.read_text()))
     }

@@ -80,7 +80,7 @@ TEXTS = {
     "log.format": "json",
     "log.level": "debug",
 }
-PATHS = ("tls_cert", "trace", "access.keys_file")
+PATHS = ("tls_cert", "trace", "access.keys_file", "pages.inspect_token_file")
 
 
 @pytest.mark.parametrize("key", sorted(set(fields_by_key()) - {"tls_key", "mind"}))

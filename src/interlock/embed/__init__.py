@@ -1,1 +1,13 @@
-"""The door into asyncio servers, and the ASGI application."""
+"""Interlock inside an asyncio server: FastAPI, Starlette, uvicorn, vLLM. See docs/embed.md.
+
+One object, :class:`Runtime`, is owned by a lifespan; its ASGI app is mounted; :class:`AsyncStage` wraps an engine.
+"""
+
+from __future__ import annotations
+
+from interlock.embed.limits import EmbedLimits
+from interlock.embed.misuse import Misuse
+from interlock.embed.runtime import Runtime
+from interlock.embed.session import Session
+
+__all__ = ["EmbedLimits", "Misuse", "Runtime", "Session"]

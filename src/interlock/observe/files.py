@@ -13,8 +13,7 @@ import zlib
 from pathlib import Path
 from typing import IO, Final
 
-from interlock.observe.record import FORMAT, sealed
-from interlock.tables import SOURCES, TABLES
+from interlock.observe.record import FORMAT, header_of, sealed
 
 LEVEL: Final = 1
 """zlib's fastest: lines repeat so much that more effort gains little (benchmarks/trace.py)."""
@@ -59,7 +58,7 @@ class Files:
             numbers[old].unlink(missing_ok=True)
         self._file = (self._folder / f"trace-{number:04}.jsonl.gz").open("xb")
         self._zip, self._written, self._lines = zlib.compressobj(LEVEL, wbits=31), 0, -1
-        self.write(sealed(self._header()))
+        self.write(sealed(header_of(self._run, self._part)))
 
     def write(self, line: bytes) -> None:
         """Take one line."""
@@ -91,10 +90,6 @@ class Files:
             with contextlib.suppress(OSError):
                 self._file.close()
             self._file = None
-
-    def _header(self) -> dict[str, object]:
-        states = {name: [info.name for info in table.states] for name, table in TABLES.items()}
-        return {"trace": FORMAT, "run": self._run, "part": self._part, "tables": SOURCES, "states": states}
 
     def _drain(self) -> None:
         self._put(self._zip.compress(b"".join(self._waiting)))

@@ -21,6 +21,7 @@ from interlock.observe.snapshot import snapshot
 from interlock.session.credential import Credential, opens
 from interlock.session.decide import Decision
 from interlock.session.value import Value
+from interlock.tables import SOURCES, TABLES
 from interlock.tables import messages as m
 
 FORMAT: Final = 2
@@ -96,6 +97,12 @@ def sealed(line: Line | dict[str, Any]) -> bytes:
     """Return a line as it is written, with its check sum."""
     body = encode(line)
     return b'%s,"crc":%d}\n' % (body[:-1], zlib.crc32(body))
+
+
+def header_of(run: str, part: int) -> dict[str, Any]:
+    """Return the first line of a file: the ``part``-th of a run, and the machines that it was recorded under."""
+    states = {name: [info.name for info in table.states] for name, table in TABLES.items()}
+    return {"trace": FORMAT, "run": run, "part": part, "tables": SOURCES, "states": states}
 
 
 def is_sealed(line: bytes) -> bool:

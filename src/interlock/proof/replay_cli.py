@@ -10,6 +10,7 @@ from pathlib import Path
 from interlock.proof.replay import Replay
 from interlock.proof.replay_chart import Chart
 from interlock.proof.replay_finding import Unusable
+from interlock.proof.replay_html import Pages
 from interlock.proof.replay_input import STDIN, Input
 from interlock.proof.replay_machines import state_map, target_of
 from interlock.proof.replay_report import Report
@@ -23,6 +24,7 @@ EPILOG = """\
   zcat trace-0001.jsonl.gz | interlock replay -
   interlock replay out --machines machines             is yesterday's traffic the same under these machines?
   interlock replay out --machines main~3:machines --state-map moved.toml
+  interlock replay out --html report.html              look at it, and send it: one page, no other file
   interlock replay out --chart --session sess_1 --from 100 --to 200
 
 Exit codes: 0 every record is what the tables say, 1 one is not, or is missing or was changed, 2 the trace cannot be
@@ -49,6 +51,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--live", action="store_true", help="the last file may lack its end: it still grows, or its server was killed")
     add("--json", action="store_true", help="print the report as one JSON document")
     add("--chart", action="store_true", help="print a session as a sequence chart")
+    add("--html", metavar="OUT", help="write the sessions and the verdict as one self-contained page, for a bug report")
     add("--svg", metavar="OUT", help="write that chart as a drawing")
 
 
@@ -62,7 +65,8 @@ def main(args: argparse.Namespace) -> int:
     chart = Chart(args.session or "", args.first) if args.chart or args.svg else None
     replay = Replay(target, args.session, chart, last=args.last)
     told, began = Told(), time.perf_counter()
-    read = Input(replay, target, told, live=args.live)
+    pages = Pages(args.session) if args.html else None
+    read = Input(replay, target, told, live=args.live, keep=pages)
     try:
         read.read(args.traces)
     finally:
@@ -70,6 +74,8 @@ def main(args: argparse.Namespace) -> int:
     _anything(replay, args)
     findings = [found for found in replay.findings if not found.event or found.event >= args.first]
     report = Report(replay, read, target, findings, time.perf_counter() - began)
+    if pages is not None:
+        pages.write(Path(args.html), ", ".join(Path(name).name or name for name in args.traces), report)
     _print(report, chart, args)
     return report.code
 

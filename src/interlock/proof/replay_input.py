@@ -47,11 +47,16 @@ class End(msgspec.Struct):
 Progress: TypeAlias = Callable[[Replay, float], None]
 """Is told from time to time how far a replay is, and which part of the bytes it has."""
 
+Keep: TypeAlias = Callable[[bytes], None]
+"""Is shown each record, as it was written, before it is judged."""
+
 
 class Input:
     """Reads what it is given into a replay. ``live`` says that the last file may still be growing."""
 
-    def __init__(self, replay: Replay, target: Target, progress: Progress, *, live: bool = False) -> None:
+    def __init__(
+        self, replay: Replay, target: Target, progress: Progress, *, live: bool = False, keep: Keep | None = None
+    ) -> None:
         self.versions: list[Version] = []
         self.files = 0
         self.first_part = 1
@@ -60,6 +65,7 @@ class Input:
         self._target = target
         self._progress = progress
         self._live = live
+        self._keep = keep
         self._header: Header | None = None
         self._begun: Place | None = None
         self._lines = 0
@@ -127,6 +133,8 @@ class Input:
         else:
             self._lines += 1
             self._begun = place
+            if self._keep is not None:
+                self._keep(line)
             self._replay.take(line, place)
 
     def _open(self, line: bytes, place: Place) -> None:

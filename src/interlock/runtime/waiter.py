@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-import outcome
 import trio
+from outcome import Error, Outcome, Value
 
 T = TypeVar("T")
 
@@ -22,10 +22,11 @@ T = TypeVar("T")
 class Waiter(Generic[T]):
     """Settled once, awaited by at most one task. Settling it again, or after it was given up, changes nothing."""
 
-    __slots__ = ("_outcome", "_over", "_wake")
+    __slots__ = ("_over", "_wake", "outcome")
 
     def __init__(self) -> None:
-        self._outcome: outcome.Outcome[T] | None = None
+        self.outcome: Outcome[T] | None = None
+        """What came of it; nothing before, and nothing where it was given up."""
         self._wake: Callable[[], object] | None = None
         self._over = False
 
@@ -36,15 +37,15 @@ class Waiter(Generic[T]):
 
     def succeed(self, result: T) -> None:
         """Give the waiting task its result."""
-        self._settle(outcome.Value(result))
+        self._settle(Value(result))
 
     def fail(self, error: Exception) -> None:
         """Give the waiting task an error."""
-        self._settle(outcome.Error(error))
+        self._settle(Error(error))
 
     async def wait(self, landing: Callable[[], None]) -> T:
         """Return the result or raise the error; on a cancel, run ``landing`` in its delivery and propagate it."""
-        if self._outcome is None:
+        if self.outcome is None:
             task = trio.lowlevel.current_task()
             self._wake = lambda: trio.lowlevel.reschedule(task)
 
@@ -54,28 +55,24 @@ class Waiter(Generic[T]):
                 return trio.lowlevel.Abort.SUCCEEDED
 
             await trio.lowlevel.wait_task_rescheduled(abort)
-        return self.result()
+        assert self.outcome is not None
+        return self.outcome.unwrap()
 
     def tell(self, wake: Callable[[], object]) -> None:
         """Call ``wake`` once there is an outcome, unless it is given up before; at once, where there is one."""
-        if self._outcome is None:
+        if self.outcome is None:
             self._wake = wake
         else:
             wake()
-
-    def result(self) -> T:
-        """Return the result or raise the error of a waiter that was settled."""
-        assert self._outcome is not None
-        return self._outcome.unwrap()
 
     def give_up(self) -> None:
         """Nobody waits any more; no outcome comes from here on."""
         self._over, self._wake = True, None
 
-    def _settle(self, result: outcome.Outcome[T]) -> None:
+    def _settle(self, result: Outcome[T]) -> None:
         if self._over:
             return
-        self._over, self._outcome = True, result
+        self._over, self.outcome = True, result
         if self._wake is not None:
             self._wake()
             self._wake = None

@@ -71,6 +71,17 @@ class AccessSettings(BaseModel):
     metrics_open: bool = Field(default=False, description="/metrics needs no key, where there are keys")
 
 
+class PageSettings(BaseModel):
+    """Pages for people. docs/pages.md says what they show, and to whom."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    talk: bool = Field(default=True, description="serve /talk, the page to try a session with")
+    inspect_token: SecretStr = Field(default=SecretStr(""), description="serve /inspect to whoever knows this token")
+    inspect_token_file: Path | None = Field(default=None, description="a file whose first line is that token")
+    inspect_anywhere: bool = Field(default=False, description="serve /inspect to other machines as well")
+
+
 class LogSettings(BaseModel):
     """What the server writes to its error output."""
 
@@ -100,6 +111,7 @@ class Config(BaseSettings):
     session: Settings = Field(default=Settings(), description="limits and durations of sessions")
     socket: SocketSettings = Field(default=SocketSettings(), description="limits of connections")
     access: AccessSettings = Field(default=AccessSettings(), description="who may come in")
+    pages: PageSettings = Field(default=PageSettings(), description="pages for people")
     log: LogSettings = Field(default=LogSettings(), description="what is written to the error output")
 
     @classmethod

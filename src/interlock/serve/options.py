@@ -30,6 +30,7 @@ FLAGS: Final = {
     "keys_file": "access.keys_file",
     "auth_hook": "access.hook",
     "open": "access.open",
+    "inspect": "pages.inspect_token_file",
     "log_format": "log.format",
     "log_level": "log.level",
 }
@@ -52,6 +53,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--scripted", metavar="N", help=scripted)
     ahead = "with --scripted: so many frames at once, before the pace (default: 12)"
     parser.add_argument("--ahead", metavar="N", help=ahead)
+    parser.add_argument("--no-talk", action="store_true", help="do not serve /talk, the page to try a session with")
+    inspect = "serve /inspect, every session as it is now, to whoever knows the token in this file (docs/pages.md)"
+    parser.add_argument("--inspect", metavar="FILE", help=inspect)
     _who(parser)
     _settings(parser)
 
@@ -99,6 +103,8 @@ def _flags(args: argparse.Namespace) -> dict[str, Given]:
         for name, key in FLAGS.items()
         if getattr(args, name) is not None
     }
+    if args.no_talk:
+        flags["pages.talk"] = Given("false", "--no-talk", text=True)
     if args.origin:
         flags["access.origins"] = Given(",".join(args.origin), "--origin", text=True)
     for assignment in args.set:
@@ -135,11 +141,13 @@ def _check_access(config: Config) -> None:
 
 
 HELP = """\
-Serves spoken sessions on one port: WebSocket at /v1/realtime (docs/wire.md), GET /healthz, /readyz and /metrics.
+Serves spoken sessions on one port: WebSocket at /v1/realtime (docs/wire.md), GET /healthz, /readyz and /metrics,
+and /talk, a page to try it with.
 
   interlock serve                         the echo agent on ws://127.0.0.1:8765/v1/realtime, for 8 speakers
   interlock serve --debug --trace out     with GET /debug/books, and every event of every session under out/
   interlock serve --mind PATH             with a language model of your own between recognition and speech
+  interlock serve --inspect token.txt     with every session at /inspect, for whoever knows the token in the file
   interlock serve --scripted 50           without any model, for load tests and client development
   interlock serve --show-config           every setting, its value, and where it came from
 

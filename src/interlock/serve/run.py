@@ -19,6 +19,7 @@ from interlock.serve.access import Access
 from interlock.serve.config import Config
 from interlock.serve.pages import STAGES, show_books, show_health, show_metrics
 from interlock.serve.router import Router
+from interlock.serve.shown import Pages
 from interlock.serve.watch import Watch
 from interlock.transport.converse import converse
 from interlock.transport.endpoint import serve_listeners
@@ -42,16 +43,19 @@ async def serve(served: Config) -> dict[str, Any]:
     """
     tls = server_context(served.tls_cert, served.tls_key) if served.tls_cert is not None else None
     access = Access(served.access, served.socket, served.host)
+    pages = Pages(served.pages)
     listeners = await _bind(served)
     watch = Watch(served)
-    host = Host(EchoPipeline(), fleet_of(served), served.session, watch.record)
+    host = Host(EchoPipeline(), fleet_of(served), served.session, pages.record(watch.record))
     talks = Talks(host, watch.of(host))
     try:
         async with trio.open_nursery() as nursery:
             await nursery.start(host.run)
             nursery.start_soon(_heed_signals, host)
             watch.start(nursery)
-            port = await _listen(nursery, router_of(talks, access, watch), listeners, served, tls)
+            router = router_of(talks, access, watch)
+            pages.show(router, host, nursery, access.bounded, access.check_place)
+            port = await _listen(nursery, router, listeners, served, tls)
             await host.wait_ready(*STAGES)
             say({"event": "listening", "url": url_of(served, port), "port": port})
             await host.wait_stopped()

@@ -1,0 +1,158 @@
+"""One WebSocket of somebody's ASGI server, as a connection of ours: its reader, its writer, and an end that comes.
+
+Where the server's transport is in reach (:mod:`interlock.embed.reach`), frames go to it many at a time, and ``abort``
+frees the socket. Elsewhere each frame is a message of ASGI, and ``abort`` can only let go: the connection then is
+``lingering``, until its server says that the peer is gone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
+from typing import Any, TypeAlias
+from urllib.parse import parse_qsl
+
+from interlock.embed.reach import reach
+from interlock.runtime.perform import contain
+from interlock.runtime.ports import TransportClosed
+from interlock.transport.opening import Opening
+from interlock.transport.websocket import fit
+from interlock.wire.codes import CloseCode
+
+Scope: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+
+class AsgiConnection:
+    """A connection after its accept, read by the task that made it.
+
+    Satisfies :class:`interlock.transport.connection.Connection`.
+    """
+
+    def __init__(self, opening: Opening, receive: Receive, send: Send, close_s: float) -> None:
+        self.opening = opening
+        self.ended = ""
+        self.is_lingering = False
+        self._receive = receive
+        self._send = send
+        self._close_s = close_s
+        self._reached = reach(receive)
+        self._reader = asyncio.current_task()
+        self._reading = False
+        self._freed = False
+        self._deaf = False
+        if self._reached is not None:
+            self._reached.begin()
+
+    # --- writing
+
+    async def send(self, frames: Sequence[bytes]) -> None:
+        """Write whole text messages, in order. Raises :class:`TransportClosed`."""
+        if self._freed:
+            raise TransportClosed(self.ended)
+        if self._reached is not None and self._reached.writes:
+            await self._reached.write(frames)
+            return
+        for frame in frames:
+            await self._say({"type": "websocket.send", "text": frame.decode()})
+
+    async def close(self, code: int, reason: str) -> None:
+        """Say goodbye; a socket in reach is freed ``close_s`` later, whatever the peer does.
+
+        Raises :class:`TransportClosed`.
+        """
+        if self._freed:
+            raise TransportClosed(self.ended)
+        self.ended = self.ended or f"closed with {code:d}"
+        self._free_later()
+        await self._say({"type": "websocket.close", "code": int(code), "reason": fit(reason)})
+
+    def abort(self, reason: str) -> None:
+        """Free the socket now, or, where its server's transport is out of reach, let go of it. Idempotent."""
+        self.ended = self.ended or reason
+        if self._freed:
+            return
+        self._freed = True
+        if self._deaf:
+            self._free_later()  # the peer went first: its goodbye is being answered
+        elif self._reached is not None:
+            self._reached.abort()
+        else:
+            self.is_lingering = True
+            if self._reading and self._reader is not None:
+                self._reader.cancel()
+
+    async def farewell(self, within_s: float) -> None:
+        """The server answers a peer that closes, before it tells us."""
+
+    async def _say(self, message: dict[str, Any]) -> None:
+        failed: list[Exception] = []
+        await contain(lambda: self._send(message), failed.append)
+        if failed:
+            self.ended = self.ended or "lost"
+            raise TransportClosed(self.ended) from failed[0]
+
+    def _free_later(self) -> None:
+        if self._reached is not None:
+            asyncio.get_running_loop().call_later(self._close_s, self._reached.abort)
+
+    # --- reading
+
+    async def receive(self) -> bytes | None:
+        """Return the next whole message, or ``None`` when none will come; ``ended`` then says why."""
+        while not (self._deaf or self._freed):
+            message = await self._hear()
+            if message is None or self._freed:
+                return None
+            if message["type"] == "websocket.receive":
+                text = message.get("text")
+                return text.encode() if text is not None else bytes(message.get("bytes") or b"")
+            if message["type"] == "websocket.disconnect":
+                self._deaf = True
+                self.ended = self.ended or f"closed by peer with {message.get('code', CloseCode.ENDED)}"
+        return None
+
+    async def receive_within(self, seconds: float) -> bytes | None:
+        """Return what :meth:`receive` does. Raises ``TimeoutError`` when nothing has come in time."""
+        async with asyncio.timeout(seconds):
+            return await self.receive()
+
+    async def _hear(self) -> Mapping[str, Any] | None:
+        """Return what the server says next; nothing, where we let go of the connection meanwhile."""
+        self._reading = True
+        try:
+            return await self._receive()
+        except asyncio.CancelledError:
+            if not self.is_lingering or self._reader is None or self._reader.uncancel():
+                raise
+            return None
+        finally:
+            self._reading = False
+
+    # --- ending
+
+    async def finish(self, code: int = CloseCode.ENDED, reason: str = "") -> None:
+        """End well if nobody has yet; of a connection that lingers, return when its server has let go of it."""
+        if not self.ended:
+            await contain(lambda: self.close(code, reason), lambda _: None)
+        if self.is_lingering:
+            await contain(self._linger, lambda _: None)
+
+    async def _linger(self) -> None:
+        """Close by the server's means, which may not return, and then hear the connection to its end."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(contain(self._hang_up, lambda _: None))
+            while (await self._receive())["type"] != "websocket.disconnect":
+                pass
+
+    async def _hang_up(self) -> None:
+        async with asyncio.timeout(self._close_s):
+            await self._send({"type": "websocket.close", "code": int(CloseCode.INTERNAL)})
+
+
+def opening_of(scope: Scope, subprotocol: str | None) -> Opening:
+    """Return what a client asked for."""
+    headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+    query = dict(parse_qsl(scope.get("query_string", b"").decode("latin-1")))
+    return Opening(scope["path"], query, headers, subprotocol)

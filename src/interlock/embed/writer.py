@@ -1,0 +1,95 @@
+"""The writer of a transport that lives on an asyncio loop: one task of it. Nothing that it writes goes through trio."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from interlock.runtime.delivery import Close, Delivery, Write
+from interlock.runtime.perform import contain
+from interlock.runtime.ports import TransportClosed
+
+if TYPE_CHECKING:
+    from interlock.runtime.beside import Offer
+    from interlock.runtime.driver import Driver
+
+WRITES_A_TURN: Final = 4
+"""So many writes follow each other while the transport takes them at once; then the others on the loop have a turn."""
+
+
+class AsyncioWriter(Delivery):
+    """Performs a delivery's script on the running asyncio loop.
+
+    A foreign server's ``send`` may not heed a cancel. So the end is not left to the task: who cuts it off frees the
+    transport and tells the books, there and then.
+    """
+
+    def __init__(self, driver: Driver, offer: Offer, generation: int) -> None:
+        super().__init__(driver, offer, generation)
+        self._loop = asyncio.get_running_loop()
+        self._task: asyncio.Task[None] | None = None
+        self._resting: asyncio.Future[None] | None = None
+        self._deadline: asyncio.TimerHandle | None = None
+        self._writes = 0
+        self._is_over = False
+
+    def start(self) -> None:
+        """Begin to write, in a task of the loop."""
+        self._task = self._loop.create_task(contain(self._run, self.failed))
+
+    def wake(self) -> None:
+        """Something may be due."""
+        if self._resting is not None and not self._resting.done():
+            self._resting.set_result(None)
+
+    async def _run(self) -> None:
+        try:
+            for act in self.script():
+                await self._perform(act)
+        except TransportClosed as error:
+            self._lost(str(error))
+        except asyncio.CancelledError:
+            if not self._is_over:  # nobody here has cut it off: the loop ends
+                self._lost("host_stopped")
+                raise
+        except BaseException as error:
+            self._lost(type(error).__name__)
+            raise
+        finally:
+            self._end()
+
+    async def _perform(self, act: Write | Close | None) -> None:
+        if act is None:
+            self._writes = 0
+            self._resting = self._loop.create_future()
+            await self._resting
+        elif isinstance(act, Write):
+            await self._send(act.frames)
+        else:
+            await self.transport.close(act.code, act.reason)
+
+    async def _send(self, frames: Sequence[bytes]) -> None:
+        try:
+            async with asyncio.timeout(self.driver.settings.write_s):
+                await self.transport.send(frames)
+        except TimeoutError as error:
+            raise TransportClosed("write_timeout") from error
+        self._writes += 1
+        if self._writes % WRITES_A_TURN == 0:
+            await asyncio.sleep(0)
+
+    def _cut(self) -> None:
+        self._end()
+        if self._task is not None:
+            self._task.cancel()
+
+    def _within(self, seconds: float) -> None:
+        self._deadline = self._loop.call_later(seconds, self._cut)
+
+    def _end(self) -> None:
+        if not self._is_over:
+            self._is_over = True
+            if self._deadline is not None:
+                self._deadline.cancel()
+            super()._end()

@@ -1,0 +1,1 @@
+"""The pages that people look at: ``/talk``, ``/inspect``, and a trace as one self-contained file. docs/pages.md."""

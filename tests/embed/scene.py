@@ -1,0 +1,165 @@
+"""A runtime over scripted stages and transports in memory, in a loop of asyncio: the world that its tests act in."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import msgspec
+
+from interlock.embed import Runtime, Session
+from interlock.proof.promises import Witness
+from interlock.runtime.driver import Driver
+from interlock.runtime.ports import Pipeline, TransportClosed
+from interlock.session.settings import Settings
+from interlock.workers.echo import EARS, MIND, VOICE, EchoPipeline
+from interlock.workers.scripted import Script, ScriptedFleet
+
+LOUD = b"\x01\x00" * 160
+
+Run: TypeAlias = Callable[[Callable[[], Coroutine[Any, Any, None]]], None]
+
+
+class Wire:
+    """A transport in memory on asyncio. It takes ``accepts`` frames, then ``send`` blocks, as if nobody read."""
+
+    def __init__(self, accepts: float = math.inf) -> None:
+        self.frames: list[bytes] = []
+        self.closings: list[tuple[int, str]] = []
+        self.aborts: list[str] = []
+        self.stalled = asyncio.Event()
+        self.over = asyncio.Event()
+        self._accepts = accepts
+        self._changed = asyncio.Event()
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        """What the client has received, decoded."""
+        return [msgspec.json.decode(frame) for frame in self.frames]
+
+    @property
+    def types(self) -> list[str]:
+        """The types of what the client has received."""
+        return [event["type"] for event in self.events]
+
+    @property
+    def numbers(self) -> list[int]:
+        """The sequence numbers that the client has received."""
+        return [event["server_event_seq"] for event in self.events if "server_event_seq" in event]
+
+    @property
+    def credentials(self) -> tuple[str, str, int]:
+        """The session id, token and generation that the client received last."""
+        held = [event for event in self.events if "resume_token" in event][-1]
+        return held["session"]["id"], held["resume_token"], held["attachment_generation"]
+
+    async def send(self, frames: Sequence[bytes]) -> None:
+        """Take frames one by one, each in a step of its own, as far as the peer accepts them."""
+        for frame in frames:
+            await asyncio.sleep(0)
+            await self._room()
+            self._accepts -= 1
+            self.frames.append(frame)
+
+    async def close(self, code: int, reason: str) -> None:
+        """Say goodbye, if the peer still accepts anything."""
+        await asyncio.sleep(0)
+        await self._room()
+        self.closings.append((code, reason))
+        self.over.set()
+
+    def abort(self, reason: str) -> None:
+        """Free the transport."""
+        if not self.closings and not self.aborts:
+            self.aborts.append(reason)
+        self.over.set()
+        self._changed.set()
+
+    async def _room(self) -> None:
+        while self._accepts < 1 and not self.over.is_set():
+            self.stalled.set()
+            await self._changed.wait()
+        if self.over.is_set():
+            raise TransportClosed("the peer is gone")
+
+
+@dataclass
+class Scene:
+    """One runtime, its stages, and every transport that was ever offered to it."""
+
+    runtime: Runtime
+    fleet: ScriptedFleet
+    witness: Witness
+    wires: list[Wire] = field(default_factory=list)
+
+    def wire(self, accepts: float = math.inf) -> Wire:
+        """Make a transport; the last checks of the scene look at all of them."""
+        self.wires.append(Wire(accepts))
+        return self.wires[-1]
+
+    async def open(self) -> tuple[Session, Wire]:
+        """Open a session."""
+        wire = self.wire()
+        return await self.runtime.open(wire), wire
+
+    async def spoken(self) -> tuple[Session, Wire]:
+        """Open a session, and say something; the whole reply is in the journal, and on the wire."""
+        session, wire = await self.open()
+        session.append(LOUD)
+        session.commit()
+        await self.until(session, lambda driver: any(entry.ended for entry in driver.value.playback))
+        driver = session._driver
+        await self.until(session, lambda _: driver.value.journal.handed == driver.value.journal.head)
+        return session, wire
+
+    async def until(self, session: Session, holds: Callable[[Driver], bool]) -> None:
+        """Return when something holds of a session's driver."""
+        driver = session._driver
+        await self.runtime.wait(lambda: driver.room.wait_for(lambda: holds(driver)))
+
+
+def state(session: Session, machine: str) -> str:
+    """Return the state of one machine of a session."""
+    return session._driver.value.state(machine)
+
+
+def claims(scene: Scene, wire: Wire) -> bool:
+    """Say whether a transport carries a session now, or is owed a close."""
+    return any(
+        delivery.transport is wire
+        for driver in scene.runtime.host.drivers.values()
+        for delivery in driver.deliveries.values()
+    )
+
+
+def scripted(frames: int = 10) -> ScriptedFleet:
+    """Make stages that answer a turn with so many frames of audio, at once."""
+    fleet = ScriptedFleet(EARS, MIND, VOICE)
+    fleet[EARS].script = Script(transcript="hello")
+    fleet[MIND].script = Script(texts=("You said: ", "hello."))
+    fleet[VOICE].script = Script(frames=frames, ahead=frames, begins="input")
+    return fleet
+
+
+@asynccontextmanager
+async def scene(
+    frames: int = 10, *, pipeline: Pipeline | None = None, defects: int = 0, **settings: Any
+) -> AsyncIterator[Scene]:
+    """Run a scene; no promise may be broken in it, and when it is over nothing may be owed."""
+    fleet, witness = scripted(frames), Witness()
+    async with Runtime(pipeline or EchoPipeline(), fleet, Settings(**settings), record=witness) as runtime:
+        await runtime.wait_ready(EARS, MIND, VOICE)
+        played = Scene(runtime, fleet, witness)
+        yield played
+        if not runtime.is_over:
+            witness.verdict(runtime.host)
+    host = runtime.host
+    assert (runtime.owed(), host.slots, len(host.defects), fleet.held) == ([], 0, defects, 0), host.defects
+    assert host.deadlines.armed == ()
+    assert runtime.is_over
+    assert all(len(wire.closings) + len(wire.aborts) == 1 for wire in played.wires if wire.frames)
+    assert all(len(wire.closings) + len(wire.aborts) <= 1 for wire in played.wires)
