@@ -62,8 +62,9 @@ mutants: $(STAMP) ## Plant one-line faults in the runtime, and print which scena
 
 BENCHMARKS := step sweep trace metrics fuzz link stage barge_in sessions
 
-bench: $(VENV)/.bench ## Measure, each number beside its peer's in the same run
+bench: $(VENV)/.bench ## Measure, each number beside its peer's in the same run; writes docs/benchmarks.md
 	@set -e; for name in $(BENCHMARKS); do echo "== benchmarks/$$name.py"; $(BIN)/python benchmarks/$$name.py; done
+	$(BIN)/python benchmarks/collect.py
 
 $(VENV)/.bench: $(STAMP)
 	@echo "== installing the peers of the benchmarks"

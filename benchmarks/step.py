@@ -1,6 +1,6 @@
 """What a step costs, beside a bare dictionary lookup and seven other engines, in one run.
 
-    python benchmarks/step.py [--quick] [--out build/bench]
+    python benchmarks/step.py [--quick] [--out DIR]
 
 Every sample stands between two samples of the lookup and is divided by their mean, so that a machine whose speed moves
 tells the same ratio. The figure is the median. Prints a table, writes step.json and step.svg, and ends with 0 when the
@@ -31,6 +31,7 @@ from interlock.tables import messages as m
 
 PLAIN, GUARDED = "plain", "guard + assignment"
 LOOKUPS = 20_000
+RESULTS = Path(__file__).parent / "results"
 OURS = "interlock"
 
 
@@ -191,7 +192,7 @@ def missing() -> list[str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description="What a step costs, beside a dictionary lookup and other engines.")
     parser.add_argument("--quick", action="store_true", help="5 samples of each instead of 31")
-    parser.add_argument("--out", type=Path, default=Path("build/bench"), metavar="DIR", help="where step.json goes")
+    parser.add_argument("--out", type=Path, default=RESULTS, metavar="DIR", help="where step.json goes")
     args = parser.parse_args()
     if absent := missing():
         print(f"step: {', '.join(absent)} not installed; pip install -e '.[bench]'", file=sys.stderr)
@@ -201,9 +202,8 @@ def main() -> int:
     print(table(figures, promises))
     args.out.mkdir(parents=True, exist_ok=True)
     whole = {
-        "python": platform.python_version(),
-        "machine": platform.machine(),
-        "figures": [one._asdict() for one in figures],
+        "where": {"python": platform.python_version(), "machine": platform.machine()},
+        "rows": [one._asdict() for one in figures],
         "targets": [one._asdict() for one in promises],
     }
     (args.out / "step.json").write_text(json.dumps(whole, indent=2) + "\n")

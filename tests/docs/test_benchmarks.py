@@ -1,0 +1,68 @@
+"""docs/benchmarks.md has what the benchmarks wrote, whatever they wrote, and other pages quote it rightly."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+from typing import Any
+
+import pytest
+
+from tests.docs.blocks import ROOT
+
+SPEC = importlib.util.spec_from_file_location("collect", ROOT / "benchmarks/collect.py")
+assert SPEC is not None
+assert SPEC.loader is not None
+collect: Any = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(collect)
+
+LISTED = re.search(r"^BENCHMARKS := (.*)$", (ROOT / "Makefile").read_text(), re.M)
+BENCHMARKS = LISTED[1].split() if LISTED else []
+RESULTS = ROOT / "benchmarks/results"
+
+
+def test_the_page_is_what_was_measured() -> None:
+    assert collect.PAGE.read_text("utf-8") == collect.page(), "run `python benchmarks/collect.py`"
+
+
+def test_make_bench_runs_every_benchmark() -> None:
+    there = {path.stem for path in (ROOT / "benchmarks").glob("*.py") if "def main(" in path.read_text()}
+    assert there - {"collect"} - set(BENCHMARKS) == set()
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_each_benchmark_has_left_its_figures(name: str) -> None:
+    assert [path for path in RESULTS.glob("*.json") if path.stem.partition(".")[0] == name], f"run benchmarks/{name}.py"
+
+
+SHAPES = {
+    "rows by name": ({"rows": {"a": {"us": 1.5}, "b": {"us": 2}}}, "|  | us |\n| --- | ---: |\n| a | 1.5 |\n| b | 2 |"),
+    "a list": ({"rows": [{"kind": "flat", "n": 2000}]}, "| kind | n |\n| --- | ---: |\n| flat | 2,000 |"),
+    "one row": ({"replay": {"events_a_s": 3.0}}, "**replay**\n\n|  |  |\n| --- | ---: |\n| events a s | 3 |"),
+    "deeper": ({"rows": {"x": [{"n": 1, "ok": True}]}}, "**x**\n\n| n | ok |\n| --- | ---: |\n| 1 | yes |"),
+    "nothing in common": (
+        {"rows": {"a": {"p": 1}, "b": {"q": 2}}},
+        "**a**\n\n|  |  |\n| --- | ---: |\n| p | 1 |\n\n**b**\n\n|  |  |\n| --- | ---: |\n| q | 2 |",
+    ),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_shape_of_figures_becomes_a_table(shape: str) -> None:
+    found, expected = SHAPES[shape]
+    assert "\n\n".join(collect.shown(name, rows) for name, rows in collect.tables(found)) == expected
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/comparison.md"])
+def test_what_is_said_of_a_step_was_measured(page: str) -> None:
+    rows = json.loads((RESULTS / "step.json").read_text())["rows"]
+    measured = {row["engine"]: row["ratio"] for row in rows if row["machine"] == "plain"}
+    text = (ROOT / page).read_text()
+    for engine, ratio in measured.items():
+        assert rounded(ratio) in text, f"{engine}: {rounded(ratio)}"
+
+
+def rounded(ratio: float) -> str:
+    """Return a ratio as pages quote it."""
+    return f"{ratio:,.0f}" if ratio >= 100 else f"{ratio:.1f}"
