@@ -69,6 +69,11 @@ def test_import_alone_does_not_load_trio() -> None:
     assert "trio" not in loaded_by("import interlock")
 
 
+def test_the_embedded_runtime_needs_nothing_but_what_interlock_needs() -> None:
+    loaded = loaded_by("import interlock.embed")
+    assert not loaded & (EXTRAS | {"fastapi", "starlette", "uvicorn", "uvloop"})
+
+
 def test_the_question_can_be_answered_with_yes() -> None:
     assert "pygraphviz" in loaded_by("import pygraphviz")
 

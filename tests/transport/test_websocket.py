@@ -9,7 +9,8 @@ from websockets.trio.client import connect
 
 from interlock.runtime.ports import Transport, TransportClosed
 from interlock.transport.limits import SocketLimits
-from interlock.transport.websocket import MAX_REASON, WebSocketTransport, fit
+from interlock.transport.websocket import WebSocketTransport
+from interlock.wire.codes import MAX_REASON, fit
 from tests.transport.served import deaf, echo, frame, opened, reset, rest, served
 
 pytestmark = [pytest.mark.real_clock, pytest.mark.timeout_s(10)]

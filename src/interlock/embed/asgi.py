@@ -16,7 +16,7 @@ from interlock.embed.limits import EmbedLimits
 from interlock.embed.misuse import Misuse
 from interlock.runtime.perform import contain
 from interlock.transport.converse import converse
-from interlock.transport.handshake import SUBPROTOCOL
+from interlock.transport.opening import REALTIME
 from interlock.wire.codes import CloseCode
 
 if TYPE_CHECKING:
@@ -61,13 +61,15 @@ class App:
             return
         self._runtime.check()
         used = self._used()
-        subprotocol = str(SUBPROTOCOL) if SUBPROTOCOL in scope.get("subprotocols", ()) else None
+        subprotocol = REALTIME if REALTIME in scope.get("subprotocols", ()) else None
+        opening = opening_of(scope, subprotocol)
+        scope["query_string"] = b""  # it may hold a token, and uvicorn logs it with the accept
         await send({"type": "websocket.accept", "subprotocol": subprotocol})
         full = [name for name, count in used.items() if count >= getattr(self._limits, name)]
         if full:
             await send({"type": "websocket.close", "code": int(CloseCode.FULL), "reason": f"{full[0]} is reached"})
             return
-        await self._serve(AsgiConnection(opening_of(scope, subprotocol), receive, send, self._limits.close_s))
+        await self._serve(AsgiConnection(opening, receive, send, self._limits.close_s))
 
     async def _serve(self, connection: AsgiConnection) -> None:
         self._connections.add(connection)

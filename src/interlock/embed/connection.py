@@ -16,8 +16,7 @@ from interlock.embed.reach import reach
 from interlock.runtime.perform import contain
 from interlock.runtime.ports import TransportClosed
 from interlock.transport.opening import Opening
-from interlock.transport.websocket import fit
-from interlock.wire.codes import CloseCode
+from interlock.wire.codes import CloseCode, fit
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]

@@ -66,7 +66,7 @@ class Reached:
         """Free the socket now: what is unsent is dropped, the peer reads a reset. Idempotent."""
         sock = self._transport.get_extra_info("socket")
         if sock is not None:
-            with suppress(OSError):
+            with suppress(OSError, ValueError):  # what asyncio and uvloop say of a socket that is closed already
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_TIME)
         self._transport.abort()
 

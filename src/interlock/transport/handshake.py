@@ -20,7 +20,7 @@ from websockets.typing import Subprotocol
 
 from interlock.runtime.ports import TransportClosed
 from interlock.transport.limits import SocketLimits
-from interlock.transport.opening import NOWHERE, Opening, Page
+from interlock.transport.opening import NOWHERE, REALTIME, Opening, Page
 from interlock.transport.quiet import QUIET
 from interlock.transport.secure import ByteStream
 from interlock.transport.websocket import READ_BYTES, WebSocketTransport
@@ -33,7 +33,7 @@ It has what is left of ``handshake_s``; a task of its own connection runs it, so
 """
 
 PATHS: Final = ("/v1/realtime", "/v1/duplex")
-SUBPROTOCOL: Final = Subprotocol("realtime")
+SUBPROTOCOL: Final = Subprotocol(REALTIME)
 
 
 async def greet(

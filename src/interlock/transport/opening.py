@@ -37,3 +37,6 @@ class Opening:
 
 
 NOWHERE: Final = Opening()
+
+REALTIME: Final = "realtime"
+"""The subprotocol that is taken where a client offers it; most offer nothing."""

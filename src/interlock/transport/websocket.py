@@ -31,11 +31,9 @@ from interlock.transport.pulse import Pulse, Verdict
 from interlock.transport.reset import free
 from interlock.transport.secure import ByteStream
 from interlock.wire import outbound
-from interlock.wire.codes import CloseCode
+from interlock.wire.codes import CloseCode, fit
 
 READ_BYTES: Final = 64 * 1024
-MAX_REASON: Final = 123
-"""Bytes of a close reason (RFC 6455, section 5.5)."""
 
 
 class WebSocketTransport:
@@ -309,8 +307,3 @@ class WebSocketTransport:
         free(self._stream, hard=hard)
         self._gone.set()
         self._wake.set()
-
-
-def fit(reason: str) -> str:
-    """Cut a close reason to what a close frame holds, between two characters."""
-    return reason.encode()[:MAX_REASON].decode(errors="ignore")

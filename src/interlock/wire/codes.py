@@ -112,3 +112,12 @@ class CloseCode(IntEnum):
     """Another transport claimed the session. Final: whoever reads this does not reconnect."""
     BAD_HANDSHAKE = 4400
     """The first message opened no session."""
+
+
+MAX_REASON: Final = 123
+"""Bytes of a close reason (RFC 6455, section 5.5)."""
+
+
+def fit(reason: str) -> str:
+    """Cut a close reason to what a close frame holds, between two characters."""
+    return reason.encode()[:MAX_REASON].decode(errors="ignore")
