@@ -6,7 +6,7 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,8 @@ from interlock.observe.reading import records_of
 from interlock.transport.dial import dial
 from interlock.transport.limits import SocketLimits
 from interlock.transport.websocket import WebSocketTransport
+
+INTERLOCK = ("interlock", "serve")
 
 
 class Server:
@@ -63,8 +65,13 @@ class Server:
         """Send SIGTERM, take the report, and wait for the end."""
         if self.process.returncode is None:
             self.process.send_signal(signal.SIGTERM)
-            self.report = json.loads(await self._lines.next())
+            self.report = await self.last_line()
             await self.process.wait()
+
+    async def last_line(self) -> dict[str, Any]:
+        """Read the report of a server that was told to stop."""
+        report: dict[str, Any] = json.loads(await self._lines.next())
+        return report
 
     def records(self) -> list[dict[str, Any]]:
         """Return the trace; whole only after the server has stopped."""
@@ -72,9 +79,9 @@ class Server:
 
 
 @asynccontextmanager
-async def server(trace: Path, *options: str) -> AsyncIterator[Server]:
+async def server(trace: Path, *options: str, program: Sequence[str] = INTERLOCK) -> AsyncIterator[Server]:
     """Run a server for the block; then stop it with SIGTERM, and take its report."""
-    command = [sys.executable, "-m", "interlock", "serve", "--port", "0", "--debug", "--trace", str(trace), *options]
+    command = [sys.executable, "-m", *program, "--port", "0", "--debug", "--trace", str(trace), *options]
     process = await trio.lowlevel.open_process(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert process.stdout is not None
     lines = Lines(process.stdout)

@@ -20,7 +20,7 @@ async def test_a_session_and_a_page_under_tls(tmp_path: Path) -> None:
     options = ("--scripted", "5", "--tls-cert", str(made.cert), "--tls-key", str(made.key))
     async with server(tmp_path / "trace", *options) as running:
         assert running.told["url"] == f"wss://127.0.0.1:{running.port}/v1/realtime"
-        async with connect(running.told["url"], ssl=made.trusting) as client:
+        async with connect(f"wss://127.0.0.1:{running.port}/v1/duplex", ssl=made.trusting) as client:
             await client.send('{"type": "session.update", "session": {}}')
             assert json.loads(await client.recv())["type"] == "session.created"
             stream = await trio.open_tcp_stream("127.0.0.1", running.port)
