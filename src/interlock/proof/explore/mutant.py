@@ -46,6 +46,8 @@ class Mutant:
     """Why no property can find it, for one that none does."""
     table: Table | None = None
     """The mutated table itself, of a mutant that was made and not written."""
+    at: tuple[str, str, str] | None = None
+    """Of such a one: the machine, the state and the event that it is about."""
 
     @property
     def is_python(self) -> bool:

@@ -48,4 +48,5 @@ def _mutant(table: Table, row: Row, says: str, rows: list[Row]) -> Mutant:
     how = f" if {row.guard}" if row.guard else ""
     name = f"{table.name} {row.state or '(birth)'} {row.event.__name__}{how}: {says}"
     changed = replace(table, rows=tuple(rows))
-    return Mutant(name, name, f"{table.name}.toml", "", "", table=changed)
+    at = table.name, row.state, row.event.__name__
+    return Mutant(name, name, f"{table.name}.toml", "", "", table=changed, at=at)
