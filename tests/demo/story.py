@@ -6,9 +6,11 @@ Evidence for the checks to look at, true in every point; each test makes one poi
 from __future__ import annotations
 
 import base64
+from dataclasses import replace
 from typing import Any
 
 from interlock.demo.evidence import Evidence, Received, Turn
+from interlock.demo.strike import Worker
 
 SESSION = "sess_x"
 
@@ -65,13 +67,24 @@ class Story:
         response = {"status": status}
         self.lifecycle("response.done", row, kind, response_id=reply, response=response)
 
+    def fail(self, reply: str) -> None:
+        """End a reply whose worker is no more."""
+        self.lifecycle(
+            "response.done",
+            ("response", reply, "StageFailed", "DRAINING", "FAILED"),
+            "RequestLost",
+            response_id=reply,
+            response={"status": "failed"},
+            reason="worker_lost",
+        )
+
     def attach(self, cause: str, start: str) -> None:
         """Let a transport claim the session."""
         self.record(cause, ("attachment", None, cause, start, "ACTIVATING"))
 
 
-def told() -> Evidence:
-    """Return the whole story, as evidence."""
+def told(*, kills: bool = False) -> Evidence:
+    """Return the whole story, as evidence; with ``kills``, one in which the worker that spoke was killed."""
     story = Story()
     story.attach("Opened", "DETACHED")
     for reply, count, status in (("r1", 10, "completed"), ("r2", 4, "cancelled")):
@@ -85,6 +98,13 @@ def told() -> Evidence:
     story.connection = 2
     story.audio("r3", 7)
     story.end("r3")
+    if kills:
+        story.begin("rk")
+        story.audio("rk", 3)
+        story.fail("rk")
+        story.begin("r5")
+        story.audio("r5", 10)
+        story.end("r5")
     story.begin("r4")
     story.audio("r4", 3)
     handed_over = story.head
@@ -94,7 +114,21 @@ def told() -> Evidence:
     story.audio("r4", 7)
     story.end("r4")
     story.lifecycle("session.closed", ("attachment", None, "SessionEnded", "ATTACHED", "CLOSED"), "CloseRequested")
-    return evidence_of(story, handed_over)
+    evidence = evidence_of(story, handed_over)
+    return with_a_kill(evidence) if kills else evidence
+
+
+def with_a_kill(evidence: Evidence) -> Evidence:
+    """Add what is known of the worker that was killed, and of the turns about it."""
+    *before, last = evidence.turns
+    more = [Turn("word x", "rk"), Turn("word x", "r5", "you said word x", 1000.0)]
+    return replace(
+        evidence,
+        turns=[*before, *more, last],
+        failed="rk",
+        killed=Worker("voice", "READY", 1, 100),
+        revived=Worker("voice", "READY", 2, 200),
+    )
 
 
 def evidence_of(story: Story, handed_over: int) -> Evidence:

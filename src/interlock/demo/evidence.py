@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from interlock.demo.strike import Worker
 from interlock.errors import WorldError
 from interlock.observe.reading import records_of
 
@@ -83,6 +84,13 @@ class Evidence:
     """The position that the second client presented: what the first one received after it, it had given up."""
     duplicates: int = 0
     """Events that a client received again and dropped."""
+    failed: str = ""
+    """The one during which the worker that spoke was killed; empty when none was."""
+    killed: Worker | None = None
+    killed_at: float = 0.0
+    """When, in seconds of the demo."""
+    revived: Worker | None = None
+    """The worker in its place."""
     parted: str = ""
     """How the superseded client's connection ended."""
     ended: Mapping[str, str] = field(default_factory=dict)

@@ -14,14 +14,15 @@ from interlock.demo.evidence import Evidence, Turn, read_trace
 from interlock.demo.recordings import Recording, save
 from interlock.demo.script import Play, Played
 from interlock.demo.server import Server, Stopped, serving
+from interlock.demo.strike import Striker
 from interlock.demo.timeline import Follower, Note, Timeline
 from interlock.errors import ClientError, WorldError
 
 SPOKEN_HZ: Final = 24_000
 SETTLE_S: Final = 1.0
 """From ``session.closed`` to empty books: the last sockets are being closed."""
-CANCELLED, TORN, TAKEN_OVER = 1, 2, 3
-"""Which reply it happens to, counted from 0."""
+CANCELLED, TORN, FAILED, TAKEN_OVER = 1, 2, 3, -1
+"""Which reply it happens to, counted from 0. The worker is killed in the fourth, if it is at all."""
 
 Tell = Callable[[str], None]
 
@@ -34,6 +35,8 @@ class Performance(NamedTuple):
     stopped: Stopped
     notes: Sequence[Note]
     offset: float
+    longest_stall_ms: float
+    striker: Striker | None
 
 
 def clear(out: Path) -> None:
@@ -45,23 +48,34 @@ def clear(out: Path) -> None:
 
 
 async def perform(
-    out: Path, said: Sequence[Recording], tell: Tell, *, serve: Sequence[str] = (), commits: bool = False
+    out: Path,
+    said: Sequence[Recording],
+    tell: Tell,
+    *,
+    serve: Sequence[str] = (),
+    commits: bool = False,
+    kills: bool = False,
 ) -> Performance:
     """Play the scenario against a server of its own. ``serve`` are more options of it, ``commits`` is the microphone's.
+
+    With ``kills``, the worker that speaks is killed in mid-reply.
 
     Raises :class:`WorldError` that says what went wrong.
     """
     tell("starting interlock serve")
     async with serving(out, serve, tell) as server:
         tell(f"it listens on {server.url}")
-        await server.books()  # the count of stalls begins anew with each reading
+        await server.books()
+        server.longest_stall_ms = 0.0  # what it took to load the models is not meant
         timeline = Timeline(tell)
         follower = Follower(out / "trace", timeline)
         try:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(timeline.run)
                 nursery.start_soon(follower.run)
-                performance = await _play(server, Play(server.url, said, timeline, commits=commits), follower)
+                striker = Striker(server) if kills else None
+                play = Play(server.url, said, timeline, commits=commits, striker=striker)
+                performance = await _play(server, play, follower)
                 nursery.cancel_scope.cancel()
         except BaseExceptionGroup as group:
             raise _first(group, server) from group
@@ -80,18 +94,17 @@ async def _play(server: Server, play: Play, follower: Follower) -> Performance:
     say("server", "gets SIGTERM")
     stopped = await server.stop()
     say("server", f"has stopped, with exit code {stopped.code}")
-    return Performance(played, books, stopped, play.timeline.notes, follower.offset)
+    notes, offset, stall_ms = play.timeline.notes, follower.offset, server.longest_stall_ms
+    return Performance(played, books, stopped, notes, offset, stall_ms, play.striker)
 
 
 async def _settled(server: Server) -> Mapping[str, Any]:
     """Read the books until they are empty, or for a second."""
-    stall = 0.0
     end = trio.current_time() + SETTLE_S
     while True:
         books = await server.books()
-        stall = max(stall, books["longest_stall_ms"])
         if not books["slots"] + books["journal_bytes"] or trio.current_time() > end:
-            return {**books, "longest_stall_ms": stall}
+            return books
         await trio.sleep(0.02)
 
 
@@ -108,7 +121,7 @@ def _first(group: BaseExceptionGroup[BaseException], server: Server) -> BaseExce
 
 def gather(out: Path, said: Sequence[Recording], performance: Performance) -> Evidence:
     """Put together what the clients and the server have to say."""
-    played, stopped = performance.played, performance.stopped
+    played, stopped, striker = performance.played, performance.stopped, performance.striker
     return Evidence(
         received=played.received,
         trace=read_trace(out / "trace"),
@@ -116,6 +129,10 @@ def gather(out: Path, said: Sequence[Recording], performance: Performance) -> Ev
         cancelled=played.replies[CANCELLED],
         torn=played.replies[TORN],
         taken_over=played.replies[TAKEN_OVER],
+        failed=played.replies[FAILED] if striker is not None else "",
+        killed=striker.before if striker is not None else None,
+        killed_at=played.killed_at,
+        revived=striker.after if striker is not None else None,
         handed_over=played.handed_over,
         duplicates=played.duplicates,
         parted=played.parted,
@@ -123,7 +140,7 @@ def gather(out: Path, said: Sequence[Recording], performance: Performance) -> Ev
         books=performance.books,
         stopped=stopped.books,
         stopped_code=stopped.code,
-        longest_stall_ms=performance.books["longest_stall_ms"],
+        longest_stall_ms=performance.longest_stall_ms,
     )
 
 
@@ -136,6 +153,8 @@ def listened(out: Path, evidence: Evidence, tell: Tell) -> Evidence:
         if turn.response_id == evidence.cancelled:
             tell(f"reply {number}: how long would it have been?")
             turns.append(turn._replace(whole_ms=hearing.spoken_ms(hearing.text_of(evidence.heard, turn.response_id))))
+        elif turn.response_id == evidence.failed:
+            turns.append(turn)
         else:
             tell(f"reply {number}: which words are in it?")
             turns.append(turn._replace(recognised=hearing.recognised(pcm)))

@@ -97,11 +97,12 @@ def _axis(scale: Scale, height: float) -> Iterator[str]:
 
 
 def _moments(scale: Scale, evidence: Evidence, moved: Sequence[Moved], height: float) -> Iterator[str]:
-    """Mark the three things that happen to a reply."""
+    """Mark what happens to a reply."""
     claims = [m.at for m in moved if m.machine == "attachment" and m.cause == "ResumeRequested"]
     marks = [(m.at, "barge-in") for m in moved if m.cause == "ResponseInterrupted" and m.key == evidence.cancelled]
     marks += [(m.at, "connection torn") for m in moved if m.machine == "attachment" and m.cause == "TransportLost"]
     marks += [(at, "taken over") for at in claims[-1:]]
+    marks += [(evidence.killed_at, "worker killed")] if evidence.killed is not None else []
     for at, name in marks:
         x = scale.x(at)
         yield line(x, 48, x, height - 16, CUT, stroke_dasharray="4 3")

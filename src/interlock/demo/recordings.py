@@ -14,6 +14,8 @@ RATE: Final = 16_000
 """Hz of the recordings: PCM16 mono."""
 TURNS: Final = 4
 """How many sentences the user says; fewer recordings are said again."""
+MORE: Final = 2
+"""And how many more when a worker is killed: the one that it answers then, and the one after."""
 
 
 class Recording(NamedTuple):
@@ -40,10 +42,10 @@ def find_folder(given: Path | None) -> Path:
     )
 
 
-def load(folder: Path) -> Sequence[Recording]:
+def load(folder: Path, turns: int = TURNS) -> Sequence[Recording]:
     """Read the recordings of a folder, one for each turn. Raises :class:`WorldError` for what cannot be used."""
-    found = [_read(path) for path in sorted(folder.glob("*.wav"))[:TURNS]]
-    return [found[turn % len(found)] for turn in range(TURNS)]
+    found = [_read(path) for path in sorted(folder.glob("*.wav"))[:turns]]
+    return [found[turn % len(found)] for turn in range(turns)]
 
 
 def _read(path: Path) -> Recording:

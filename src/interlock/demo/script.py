@@ -15,6 +15,7 @@ import trio
 
 from interlock.demo.evidence import Event, Received
 from interlock.demo.recordings import RATE, Recording
+from interlock.demo.strike import Striker
 from interlock.demo.timeline import Timeline
 from interlock.errors import WorldError
 from interlock.transport.client import Client, Credentials, open_client
@@ -54,6 +55,8 @@ class Played(NamedTuple):
     parted: str
     """How the superseded client's connection ended."""
     ended: Mapping[str, str]
+    killed_at: float
+    """When the worker was killed, in seconds of the demo; 0 when it was not."""
 
 
 class Microphone:
@@ -163,8 +166,18 @@ class Listener:
 class Play:
     """The scenes, in order. :meth:`run` plays them all."""
 
-    def __init__(self, url: str, recordings: Sequence[Recording], timeline: Timeline, *, commits: bool = False) -> None:
+    def __init__(
+        self,
+        url: str,
+        recordings: Sequence[Recording],
+        timeline: Timeline,
+        *,
+        commits: bool = False,
+        striker: Striker | None = None,
+    ) -> None:
         self.url = url
+        self.striker = striker
+        self.killed_at = 0.0
         self.recordings = recordings
         self.timeline = timeline
         self.mic = Microphone(timeline, commits=commits)
@@ -184,6 +197,8 @@ class Play:
                 await self.hear_a_whole_reply()
                 await self.talk_over_a_reply()
                 await self.tear_in_mid_reply(first)
+                if self.striker is not None:
+                    await self.kill_in_mid_reply(self.striker)
                 played = await self.take_over_in_mid_reply(nursery, first)
             nursery.cancel_scope.cancel()
         return played
@@ -211,9 +226,22 @@ class Play:
         first.tear()
         await self._done(response_id)
 
+    async def kill_in_mid_reply(self, striker: Striker) -> None:
+        """Kill the process that is speaking. That reply fails; the session goes on, and the next turn is answered."""
+        self.mic.speak(self.recordings[3])
+        response_id = await self._playing()
+        killed = await striker.kill()
+        self.killed_at = self.timeline.now()
+        self.timeline.say("worker", f"{killed.stage}, process {killed.pid}, is killed: SIGKILL")
+        await self._done(response_id)
+        self.mic.speak(self.recordings[4])
+        revived = await striker.until_ready()
+        self.timeline.say("worker", f"{revived.stage} is ready again, process {revived.pid}")
+        await self._done(await self._reply())
+
     async def take_over_in_mid_reply(self, nursery: trio.Nursery, first: Client) -> Played:
         """Let a second client take the session over; it hears the rest, and closes."""
-        self.mic.speak(self.recordings[3])
+        self.mic.speak(self.recordings[-1])
         response_id = await self._playing()
         async with AsyncExitStack() as stack:
             handed, second = await self._claimed(stack, first)
@@ -228,7 +256,14 @@ class Play:
         duplicates = first.duplicates + second.duplicates
         ended = {"A": first.ended, "B": second.ended}
         return Played(
-            self.heard.received, self.mic.utterances, self.replies, handed.position, duplicates, parting(first), ended
+            self.heard.received,
+            self.mic.utterances,
+            self.replies,
+            handed.position,
+            duplicates,
+            parting(first),
+            ended,
+            self.killed_at,
         )
 
     async def _claimed(self, stack: AsyncExitStack, first: Client) -> tuple[Credentials, Client]:

@@ -42,6 +42,8 @@ class Server:
         self.log = log
         self.url = ""
         self.port = 0
+        self.longest_stall_ms = 0.0
+        """The longest that its books ever told; each reading begins the server's own count anew."""
         self._rest = b""
 
     async def listen(self) -> None:
@@ -55,7 +57,9 @@ class Server:
 
     async def books(self) -> Mapping[str, Any]:
         """Read GET /debug/books."""
-        return await trio.to_thread.run_sync(partial(fetch, self.port, "/debug/books"))
+        books = await trio.to_thread.run_sync(partial(fetch, self.port, "/debug/books"))
+        self.longest_stall_ms = max(self.longest_stall_ms, books["longest_stall_ms"])
+        return books
 
     async def stop(self) -> Stopped:
         """Send SIGTERM, and return how it ended. Raises :class:`WorldError` when it does not end."""
