@@ -17,7 +17,8 @@ from interlock.proof.explore.chart import text_chart
 from interlock.proof.explore.mutant import Mutant, Unplantable, changed, planted, written
 from interlock.proof.explore.mutate import generated
 from interlock.proof.explore.replay import Unplayable, replayed
-from interlock.proof.mutants_cli import one
+from interlock.proof.explore.survivors import explained
+from interlock.proof.mutants_cli import asked, one
 from interlock.proof.world.bounds import WORLDS
 from interlock.proof.world.model import SessionWorld
 from interlock.proof.world.properties import ALWAYS
@@ -80,8 +81,37 @@ def test_mutants_are_made_of_every_row_that_does_something() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["attachment ACTIVATING Cancelled: has no landing", "fence OPEN EpochEnded if owes: drops VoidOutput"]
+    ("name", "where"),
+    [
+        ("attachment ACTIVATING Cancelled: has no landing", "claim"),
+        ("fence OPEN EpochEnded if owes: drops VoidOutput", "overlap"),
+    ],
 )
-def test_a_made_mutant_is_found(name: str) -> None:
+def test_a_made_mutant_is_found(name: str, where: str) -> None:
     (mutant,) = (made for made in generated(core.COMPOSITION.machines) if made.name == name)
-    assert one(mutant, MACHINES).finds
+    assert one(mutant, MACHINES, [where]).finds
+
+
+def test_only_worlds_in_which_its_state_meets_its_event_are_asked_for_a_made_mutant() -> None:
+    (mutant,) = (made for made in generated(core.COMPOSITION.machines) if made.name.endswith("LeaseDetached: stays"))
+    reach = {
+        "here": frozenset({("lease", "HELD", "LeaseDetached")}),
+        "there": frozenset({("lease", "HELD", "IdleDue")}),
+    }
+    assert asked(mutant, reach) == ("here",)
+
+
+def test_a_survivor_has_a_reason_in_the_file_and_each_name_there_is_made(tmp_path: Path) -> None:
+    made = generated(core.COMPOSITION.machines)
+    file = tmp_path / "survivors.toml"
+    file.write_text(f'[[survivor]]\nwhy = "because"\nmutants = ["{made[3].name}"]\n')
+    told = explained(made, str(tmp_path))
+    assert [mutant.survives for mutant in told[2:5]] == ["", "because", ""]
+    file.write_text('[[survivor]]\nwhy = "because"\nmutants = ["nobody"]\n')
+    with pytest.raises(Unplantable, match="'nobody' is not made of any row"):
+        explained(made, str(tmp_path))
+
+
+def test_every_survivor_that_is_named_is_made() -> None:
+    made = generated(core.COMPOSITION.machines)
+    assert [mutant.name for mutant in explained(made, str(FOLDER))] == [mutant.name for mutant in made]

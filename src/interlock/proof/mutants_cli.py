@@ -80,7 +80,7 @@ def _killed(mutants: list[Mutant], args: argparse.Namespace) -> Iterator[Kill]:
     """Kill them in turn, in as many processes as asked for. The order is that of the mutants."""
     with _pool(args.jobs) as pool:
         reach = _reach(pool, mutants, args)
-        due = [(mutant, _asked(mutant, reach), args.machines) for mutant in mutants]
+        due = [(mutant, asked(mutant, reach), args.machines) for mutant in mutants]
         yield from pool.imap(_one, due) if pool else map(_one, due)
 
 
@@ -105,7 +105,7 @@ def _reached(due: tuple[str, str]) -> tuple[str, int, Reached]:
     return name, graph.steps, frozenset((machine, row.state, row.event.__name__) for machine, row in graph.rows)
 
 
-def _asked(mutant: Mutant, reach: Mapping[str, Reached]) -> tuple[str, ...]:
+def asked(mutant: Mutant, reach: Mapping[str, Reached]) -> tuple[str, ...]:
     """Return the worlds that can tell a mutant: those in which its state meets its event at all."""
     if mutant.world or mutant.at is None:
         return (mutant.world,) if mutant.world else tuple(WORLDS)
