@@ -16,6 +16,7 @@ import pytest
 from interlock.proof.explore.chart import text_chart
 from interlock.proof.explore.mutant import Mutant, Unplantable, changed, planted, written
 from interlock.proof.explore.mutate import generated
+from interlock.proof.explore.reach import Reach
 from interlock.proof.explore.replay import Unplayable, replayed
 from interlock.proof.explore.survivors import explained
 from interlock.proof.mutants_cli import asked, one
@@ -84,7 +85,7 @@ def test_mutants_are_made_of_every_row_that_does_something() -> None:
     ("name", "where"),
     [
         ("attachment ACTIVATING Cancelled: has no landing", "claim"),
-        ("fence OPEN EpochEnded if owes: drops VoidOutput", "overlap"),
+        ("fence OPEN EpochEnded if owes: drops VoidOutput", "answer"),
     ],
 )
 def test_a_made_mutant_is_found(name: str, where: str) -> None:
@@ -92,13 +93,14 @@ def test_a_made_mutant_is_found(name: str, where: str) -> None:
     assert one(mutant, MACHINES, [where]).finds
 
 
-def test_only_worlds_in_which_its_state_meets_its_event_are_asked_for_a_made_mutant() -> None:
-    (mutant,) = (made for made in generated(core.COMPOSITION.machines) if made.name.endswith("LeaseDetached: stays"))
-    reach = {
-        "here": frozenset({("lease", "HELD", "LeaseDetached")}),
-        "there": frozenset({("lease", "HELD", "IdleDue")}),
-    }
-    assert asked(mutant, reach) == ("here",)
+def test_only_worlds_in_which_a_step_leads_elsewhere_are_asked_for_a_made_mutant() -> None:
+    made = {mutant.name: mutant for mutant in generated(core.COMPOSITION.machines)}
+    reach = {"overlap": Reach(world("overlap"))}
+    assert reach["overlap"].steps == 27_015
+    told, untold = made["fence OPEN EpochEnded: goes to OPEN"], made["lease HELD LeaseDetached: stays"]
+    assert asked(told, MACHINES, reach) == ["overlap"]
+    assert asked(untold, MACHINES, reach) == []
+    assert reach["overlap"].is_the_same(("fence", "OPEN", "EpochEnded"))
 
 
 def test_a_survivor_has_a_reason_in_the_file_and_each_name_there_is_made(tmp_path: Path) -> None:

@@ -8,16 +8,15 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from interlock.proof.explore.kill import Kill, killed, table
 from interlock.proof.explore.model import Model
-from interlock.proof.explore.mutant import Mutant, written
+from interlock.proof.explore.mutant import Mutant, planted, written
 from interlock.proof.explore.mutate import generated
-from interlock.proof.explore.search import search
+from interlock.proof.explore.reach import Reach
 from interlock.proof.explore.survivors import explained
 from interlock.proof.explore.target import Unusable
 from interlock.proof.world.bounds import WORLDS
@@ -27,9 +26,6 @@ from interlock.session import decide as core
 FOUND, SURVIVED = 0, 1
 
 MUTANTS = "tests/mutants"
-
-Reached: TypeAlias = frozenset[tuple[str, str, str]]
-"""Machine, state and event: everything that was delivered in a world."""
 
 RECORD = "paths.json"
 
@@ -78,43 +74,48 @@ def _mutants(args: argparse.Namespace) -> list[Mutant]:
 
 def _killed(mutants: list[Mutant], args: argparse.Namespace) -> Iterator[Kill]:
     """Kill them in turn, in as many processes as asked for. The order is that of the mutants."""
-    with _pool(args.jobs) as pool:
-        reach = _reach(pool, mutants, args)
-        due = [(mutant, asked(mutant, reach), args.machines) for mutant in mutants]
-        yield from pool.imap(_one, due) if pool else map(_one, due)
+    reach = _reach(args) if any(mutant.at for mutant in mutants) else {}
+    due = [(mutant, args.machines) for mutant in mutants]
+    jobs = args.jobs or os.cpu_count() or 1
+    if jobs == 1:
+        yield from (_kill(mutant, machines, reach) for mutant, machines in due)
+        return
+    SHARED.update(reach)
+    with get_context("fork").Pool(jobs) as pool:  # fork, so that nobody has to search the worlds again
+        yield from pool.imap(_kill_in_a_child, due)
 
 
-def _pool(jobs: int) -> Any:
-    jobs = jobs or os.cpu_count() or 1
-    return get_context("fork").Pool(jobs) if jobs > 1 else nullcontext()
+def _reach(args: argparse.Namespace) -> dict[str, Reach]:
+    """Search each world without any fault; the quickest first, from then on."""
+    world, found = worlds(args.machines), {}
+    for name in args.world or WORLDS:
+        found[name] = Reach(world(name))
+        sys.stderr.write(f"{name}: {found[name].steps:,} steps without a fault\n")
+    return dict(sorted(found.items(), key=lambda one: one[1].steps))
 
 
-def _reach(pool: Any, mutants: list[Mutant], args: argparse.Namespace) -> dict[str, Reached]:
-    """Return what each world delivers to which state, quickest world first, where a mutant needs to know."""
-    if all(mutant.world for mutant in mutants):
-        return {}
-    sys.stderr.write("looking which world takes which rows\n")
-    due = [(name, args.machines) for name in args.world or WORLDS]
-    found = sorted(pool.imap_unordered(_reached, due) if pool else map(_reached, due), key=lambda one: one[1])
-    return {name: reached for name, _, reached in found}
+SHARED: dict[str, Reach] = {}
+"""The worlds without a fault, for child processes."""
 
 
-def _reached(due: tuple[str, str]) -> tuple[str, int, Reached]:
-    name, machines = due
-    graph = search(worlds(machines)(name))
-    return name, graph.steps, frozenset((machine, row.state, row.event.__name__) for machine, row in graph.rows)
+def _kill_in_a_child(due: tuple[Mutant, str]) -> Kill:
+    return _kill(*due, SHARED)
 
 
-def asked(mutant: Mutant, reach: Mapping[str, Reached]) -> tuple[str, ...]:
-    """Return the worlds that can tell a mutant: those in which its state meets its event at all."""
-    if mutant.world or mutant.at is None:
-        return (mutant.world,) if mutant.world else tuple(WORLDS)
-    return tuple(name for name, reached in reach.items() if mutant.at in reached)
+def _kill(mutant: Mutant, machines: str, reach: Mapping[str, Reach]) -> Kill:
+    if mutant.at is None:
+        return one(mutant, machines)
+    began = time.perf_counter()
+    names = asked(mutant, machines, reach)
+    kill = one(mutant, machines, names) if names else Kill(mutant, seen="no step of any world leads elsewhere")
+    return kill._replace(seconds=time.perf_counter() - began)
 
 
-def _one(due: tuple[Mutant, tuple[str, ...], str]) -> Kill:
-    mutant, names, machines = due
-    return killed(mutant, worlds(machines), names, machines)
+def asked(mutant: Mutant, machines: str, reach: Mapping[str, Reach]) -> list[str]:
+    """Return the worlds that can tell a made mutant: those in which a step through its row leads elsewhere."""
+    assert mutant.at is not None
+    with planted(mutant, machines):
+        return [name for name, world in reach.items() if not world.is_the_same(mutant.at)]
 
 
 def one(mutant: Mutant, machines: str, names: Sequence[str] = tuple(WORLDS)) -> Kill:
