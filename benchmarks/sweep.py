@@ -1,10 +1,12 @@
 """How fast a sweep runs cases, beside the loop that one would write by hand: one `trio.run` for each.
 
-Three loops run the same cancels in the same scenario, in turns, in the same minute:
+Five loops run the same cancels in the same scenario, in turns, in the same minute. The first four take one core:
 
 * `by hand`: an instrument of ten lines cancels at the n-th step; nothing is recorded, checked or made deterministic;
+* `bare`: the same ten lines, and all cases in one `trio.run`: what no sweep on one core can beat;
 * `alone`: the sweep's oracles, and one `trio.run` for each case;
-* `sweep`: the sweep's oracles, and cases share a `trio.run`, which is what it does.
+* `sweep`: the sweep's oracles, and cases share a `trio.run`, as `sweep(...)` does;
+* `shipped`: the same in a process for each core, as `interlock sweep` does.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ import trio.testing
 from interlock.proof import Limits, Phase, Plan, Scenario, Trial, Verdict, run_plan, scenario
 from interlock.proof.judge import Case
 from interlock.proof.run import Request, run_all
+from interlock.proof.spread import cores, run_spread
 
 RESULTS = Path(__file__).parent / "results"
 ROUNDS = 5
@@ -76,15 +79,30 @@ class CancelAt(trio.abc.Instrument):
 
 def by_hand(naps: int, plans: Sequence[Plan]) -> None:
     """Run each plan in a `trio.run` of its own."""
-    for ((phase, step),) in [[(each.phase, each.index) for each in plan] for plan in plans]:
+    for (due,) in plans:
         scope = trio.CancelScope()
-
-        async def main(scope: trio.CancelScope = scope) -> None:
-            with scope:
-                await work(naps)
-
         clock = trio.testing.MockClock(autojump_threshold=0)
-        trio.run(main, clock=clock, instruments=[CancelAt(phase, step, scope)])
+        trio.run(within, scope, naps, clock=clock, instruments=[CancelAt(due.phase, due.index, scope)])
+
+
+def bare(naps: int, plans: Sequence[Plan]) -> None:
+    """Run all plans in one `trio.run`, each in a task of its own."""
+
+    async def main() -> None:
+        for (due,) in plans:
+            scope = trio.CancelScope()
+            instrument = CancelAt(due.phase, due.index, scope)
+            trio.lowlevel.add_instrument(instrument)
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(within, scope, naps)
+            trio.lowlevel.remove_instrument(instrument)
+
+    trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
+
+
+async def within(scope: trio.CancelScope, naps: int) -> None:
+    with scope:
+        await work(naps)
 
 
 def judged(swept: Scenario, plans: Sequence[Plan], limits: Limits) -> int:
@@ -95,6 +113,13 @@ def judged(swept: Scenario, plans: Sequence[Plan], limits: Limits) -> int:
     return sum(case.steps for case in cases)
 
 
+def shipped(swept: Scenario, plans: Sequence[Plan]) -> None:
+    """Run each plan as the command does: in a process for each core."""
+    requests = [Request(plan) for plan in plans]
+    tried = run_spread(swept, requests, seed=0, limits=Limits(), jobs=cores())
+    assert all(case.verdict is Verdict.PASS for case, _ in tried)
+
+
 def timed(function: Callable[[], int | None]) -> tuple[float, int]:
     began = time.perf_counter()
     steps = function()
@@ -102,14 +127,16 @@ def timed(function: Callable[[], int | None]) -> tuple[float, int]:
 
 
 def measure(naps: int, times: int) -> dict[str, float]:
-    """Return cases and task steps a second: medians over rounds in which the three loops take turns."""
+    """Return cases and task steps a second: medians over rounds in which the loops take turns."""
     swept = working(naps)
     baseline = run_plan(swept, (), record=True)
     plans = [(site,) for site in baseline.sites if site.target == "op" and site.phase is not Phase.ENTRY] * times
     loops: dict[str, Callable[[], int | None]] = {
         "by hand": lambda: by_hand(naps, plans),
+        "bare": lambda: bare(naps, plans),
         "alone": lambda: judged(swept, plans, Limits(shared=False)),
         "sweep": lambda: judged(swept, plans, Limits()),
+        "shipped": lambda: shipped(swept, plans),
     }
     rates: dict[str, list[float]] = {name: [] for name in [*loops, "task steps"]}
     for _ in range(ROUNDS):
@@ -121,23 +148,32 @@ def measure(naps: int, times: int) -> dict[str, float]:
     return {"steps": baseline.index, "cases": len(plans), **medians}
 
 
-COLUMNS = ["steps", "cases", "by hand", "alone", "sweep", "task steps", "to by hand", "to alone"]
+RATIOS = {
+    "sweep/alone": ("sweep", "alone"),
+    "sweep/hand": ("sweep", "by hand"),
+    "bare/hand": ("bare", "by hand"),
+    "shipped/hand": ("shipped", "by hand"),
+}
+COLUMNS = ["steps", "cases", "by hand", "bare", "alone", "sweep", "shipped", "task steps", *RATIOS]
 
 
 def main() -> None:
-    rows = {"short": measure(2, 40), "medium": measure(12, 8), "long": measure(55, 1)}
-    print(f"{'':8}" + "".join(f"{name:>12}" for name in COLUMNS))
+    rows = {"short": measure(2, 100), "medium": measure(12, 20), "long": measure(55, 4)}
+    print(f"{'':8}" + "".join(f"{name:>13}" for name in COLUMNS))
     for name, row in rows.items():
-        row["to by hand"] = round(row["sweep"] / row["by hand"], 2)
-        row["to alone"] = round(row["sweep"] / row["alone"], 2)
-        print(f"{name:8}" + "".join(f"{row[column]:12g}" for column in COLUMNS))
-    print("cases a second for each loop, and task steps a second of the sweep")
-    short, most = rows["short"], max(row["task steps"] for row in rows.values())
-    print(
-        f"targets, short cases: {TARGET_RATIO} to alone ({short['to alone']}); {TARGET_STEPS_S} task steps/s ({most:g})"
-    )
+        row |= {ratio: round(row[one] / row[other], 2) for ratio, (one, other) in RATIOS.items()}
+        print(f"{name:8}" + "".join(f"{row[column]:13g}" for column in COLUMNS))
+    print(f"cases a second for each loop, task steps a second of the sweep on one core, ratios; {cores()} cores")
+    slowest = min(row["shipped/hand"] for row in rows.values())
+    steps = min(row["task steps"] for row in rows.values())
+    print(f"targets: {TARGET_RATIO} as shipped to by hand ({slowest:g}); {TARGET_STEPS_S} task steps/s ({steps:g})")
     RESULTS.mkdir(exist_ok=True)
-    where = {"python": platform.python_version(), "trio": trio.__version__, "machine": platform.machine()}
+    where = {
+        "cores": cores(),
+        "python": platform.python_version(),
+        "trio": trio.__version__,
+        "machine": platform.machine(),
+    }
     (RESULTS / "sweep.json").write_text(json.dumps({"where": where, "rows": rows}, indent=2) + "\n")
 
 

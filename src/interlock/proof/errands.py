@@ -12,6 +12,7 @@ from typing import NamedTuple
 from interlock.proof.load import load
 from interlock.proof.report import Report
 from interlock.proof.scenario import Scenario
+from interlock.proof.spread import cores
 from interlock.proof.sweep import Progress, sweep
 from interlock.proof.verdict import Limits
 
@@ -64,23 +65,27 @@ class Told:
 
 
 def run(errands: Sequence[Errand], jobs: int = 1) -> Iterator[Report]:
-    """Yield the report of each, in order. With more than one job, the deepest are begun first."""
-    if jobs <= 1:
-        yield from map(run_one, errands)
+    """Yield the report of each, in order, with so many processes; 0 is one for each core.
+
+    Where scenarios are fewer than processes, each is swept by all of them; else the deepest are begun first.
+    """
+    jobs = cores(jobs)
+    if jobs == 1 or len(errands) < jobs:
+        yield from (run_one(errand, jobs) for errand in errands)
         return
-    with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) as pool:
+    with ProcessPoolExecutor(jobs, multiprocessing.get_context("fork")) as pool:
         deepest_first = sorted(errands, key=lambda errand: -(errand.depth or 1))
         running = {errand: pool.submit(run_one, errand) for errand in deepest_first}
         yield from (running[errand].result() for errand in errands)
 
 
-def run_one(errand: Errand) -> Report:
+def run_one(errand: Errand, jobs: int = 1) -> Report:
     """Sweep one scenario, and say on stderr how far it is. What the runtime logs about injected faults is no news."""
     quiet = logging.NullHandler()
     logging.getLogger("interlock").addHandler(quiet)
     told = Told(errand.name)
     try:
-        return sweep(errand.scenario, errand.depth, errand.seed, errand.limits, told)
+        return sweep(errand.scenario, errand.depth, errand.seed, errand.limits, told, jobs)
     finally:
         told.done()
         logging.getLogger("interlock").removeHandler(quiet)

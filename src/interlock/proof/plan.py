@@ -70,6 +70,10 @@ class Injection:
     def __str__(self) -> str:
         return f"{self.phase}@{self.index}:{self.target}"
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Be the one shared object in another process, too."""
+        return injection, (self.phase, self.index, self.target)
+
     @property
     def family(self) -> str:
         """The target's name in the report: all timers are counted together."""

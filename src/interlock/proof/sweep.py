@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 from interlock.proof.course import Traced
@@ -23,6 +24,7 @@ from interlock.proof.report import Report, blank
 from interlock.proof.run import Request, run_all
 from interlock.proof.scenario import Body, Scenario, scenario
 from interlock.proof.schedule import preemptions
+from interlock.proof.spread import cores, run_spread
 from interlock.proof.verdict import Limits, Verdict
 
 SLACK, SLACK_FACTOR = 1_000, 50
@@ -51,22 +53,32 @@ def sweep(
     seed: int = 0,
     limits: Limits | None = None,
     progress: Tell | None = None,
+    jobs: int = 1,
 ) -> Report:
     """Sweep a scenario to a depth (its own, if none is given), and report. Call it from a plain function, not in trio.
+
+    ``jobs`` is how many processes share its cases; 0 is one for each core.
 
     An error of the scenario is a finding and never raised. Raises :class:`interlock.proof.trial.Misused` for what is no
     scenario, and :class:`interlock.proof.trio_internals.TrioChanged` under a trio that the sweep does not know.
     """
-    return Sweep(swept if isinstance(swept, Scenario) else scenario(swept), depth, seed, limits, progress).run()
+    return Sweep(swept if isinstance(swept, Scenario) else scenario(swept), depth, seed, limits, progress, jobs).run()
 
 
 class Sweep:
     """One sweep in progress."""
 
     def __init__(
-        self, swept: Scenario, depth: int | None, seed: int, limits: Limits | None, progress: Tell | None
+        self,
+        swept: Scenario,
+        depth: int | None,
+        seed: int,
+        limits: Limits | None,
+        progress: Tell | None,
+        jobs: int = 1,
     ) -> None:
         self.scenario = swept
+        self.jobs = cores(jobs)
         self.depth = swept.depth if depth is None else depth
         self.seed = seed
         self.limits = limits or Limits()
@@ -75,7 +87,6 @@ class Sweep:
         self.frontier: list[tuple[Plan, list[Injection]]] = []
         self.grown: list[tuple[Plan, list[Injection]]] = []
         self.alike: dict[int, tuple[tuple[int, bool], int]] = {}
-        self.suspects: list[Case] = []
         self.traces: list[list[Traced] | None] = []
         self.names: set[str] = {OP, *swept.scopes}
         self.longest = self.depth + self.limits.preemptions
@@ -84,44 +95,35 @@ class Sweep:
     def run(self) -> Report:
         """Run baselines, then plans of one injection, of two, and so on."""
         self.began = time.perf_counter()
-        run_all(self.scenario, self._requests(), self._take, seed=self.seed, limits=self.limits)
+        baseline = Request((), record=True, trace=True)
+        run_all(self.scenario, iter([baseline] * 2), self._baseline, seed=self.seed, limits=self.limits)
+        if self.traces[0] != self.traces[-1]:
+            self.report.doubt(f"not reproducible: {_parting(self.traces[0] or [], self.traces[-1] or [])}")
+        else:
+            self._lengths()
         for name in sorted(self.names):
             if not self.report.scopes[name].sites and self.report.verdict is not Verdict.FAIL:
                 self.report.doubt(f"scope {name} had no site at all, so nothing is known about it")
         self.report.seconds = time.perf_counter() - self.began
         return self.report
 
-    def _requests(self) -> Iterator[Request]:
-        yield Request((), record=True, trace=True)
-        yield Request((), record=True, trace=True)
-        if self.traces and self.traces[0] != self.traces[-1]:
-            self.report.doubt(f"not reproducible: {_parting(self.traces[0] or [], self.traces[-1] or [])}")
-            return
+    def _lengths(self) -> None:
+        """Run all plans of one injection, then those of two, and so on."""
         for length in range(1, self.longest + 1):
             self.known += sum(len(sites) for _, sites in self.frontier)
-            yield from self._longer(length)
+            due = list(islice(self._longer(length), max(0, self.limits.plans - self.done)))
+            for case, again in run_spread(self.scenario, due, seed=self.seed, limits=self.limits, jobs=self.jobs):
+                self._count(self._confirmed(case, again))
+            if self.done < self.known:
+                self.report.doubt(f"incomplete: stopped after {self.limits.plans} plans, the limit")
+                return
             self.frontier, self.grown, self.alike = self.grown, [], {}
 
     def _longer(self, length: int) -> Iterator[Request]:
+        grows = length < self.longest
         for plan, sites in self.frontier:
             for site in sites:
-                if self.done >= self.limits.plans:
-                    self.report.doubt(f"incomplete: stopped after {self.limits.plans} plans, the limit")
-                    return
-                grows = length < self.longest
                 yield Request((*plan, site), grows, trace=grows and self.limits.merge, steps=self.steps)
-                while self.suspects:
-                    yield Request(self.suspects[-1].plan, trace=True, steps=self.steps)
-
-    def _take(self, case: Case, trace: list[Traced] | None) -> None:
-        if self.suspects:
-            self._confirm(self.suspects.pop(), case)
-        elif not case.plan:
-            self._baseline(case, trace)
-        elif case.verdict is Verdict.FAIL:
-            self.suspects.append(case)
-        else:
-            self._count(case)
 
     def _baseline(self, case: Case, trace: list[Traced] | None) -> None:
         self.traces.append(trace)
@@ -134,13 +136,15 @@ class Sweep:
             self.report.add(case)
             self._extend(case)
 
-    def _confirm(self, first: Case, second: Case) -> None:
+    def _confirmed(self, first: Case, second: Case | None) -> Case:
         """Compare a failure with its repetition, which was told more about where everybody waited."""
+        if second is None:
+            return first
         if second.verdict is not first.verdict or second.landings != first.landings:
             first.verdict = Verdict.UNRESOLVED
             first.findings.append(f"the same plan came to {second.verdict} when it was run again: not reproducible")
         first.landings, first.raised_at = second.landings, second.raised_at
-        self._count(first)
+        return first
 
     def _count(self, case: Case) -> None:
         self.done += 1

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-import os
 import sys
 import time
 from pathlib import Path
@@ -49,7 +48,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--plans", type=_natural, metavar="N", help=f"at most so many (default: {Limits().plans})")
     parser.add_argument("--full", action="store_true", help="our own scenarios in pairs, the canonical ones in threes")
     parser.add_argument("--every", action="store_true", help="run also what comes to the same as what was run")
-    parser.add_argument("--jobs", type=_natural, default=1, metavar="N", help="processes (default: 1; 0: each core)")
+    parser.add_argument("--jobs", type=_natural, default=0, metavar="N", help="processes (default: 0, one a core)")
     parser.add_argument("--page", metavar="FILE", help="write the reports as a page of Markdown, too")
     parser.add_argument("--json", action="store_true", help="print the reports as one JSON document")
 
@@ -86,7 +85,7 @@ def _swept(args: argparse.Namespace) -> list[Report]:
         _in_full(name, args.seed, limits) if args.full else Errand(target, name, args.depth, args.seed, limits)
         for name, (target, _) in _chosen(args).items()
     ]
-    return list(errands.run(due, args.jobs or os.cpu_count() or 1))
+    return list(errands.run(due, args.jobs))
 
 
 def _in_full(name: str, seed: int, limits: Limits) -> Errand:
