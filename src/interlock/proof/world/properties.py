@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from interlock.machine import Cancelled, Message
 from interlock.proof.explore.model import Property
 from interlock.proof.promises import CLAIMED, OVER, judge
+from interlock.proof.world.asked import judge_asked
 from interlock.proof.world.place import CLOSING, HELD, LIVE, World
 from interlock.session.credential import opens
 from interlock.session.decide import Decision
@@ -28,6 +29,7 @@ ALWAYS = {
     "promise 5": "Each response and each session is ended once, in the step in which it ends.",
     "one answer": "At most one answer is live: a newer turn supersedes it.",
     "cleaned up": "What an interrupted epoch holds at a stage is being cleaned up, and its fence knows of it.",
+    "done as asked": "What is asked for and accepted is done in the same step, or somebody is told why not.",
     "answered": "Whoever waits for a claim waits for one that is under way.",
     "told truly": "A client that says truly what it has is let in, or told what it lost; what is over is no error.",
     "closed once": "Every transport carries the claim, or is owed exactly one close.",
@@ -77,6 +79,7 @@ def judge_commit(before: World, event: Message, decision: Decision) -> Iterator[
     yield from _one_end(before.value, decision)
     yield from _ordered_once(before.value, decision)
     yield from _credentials_delivered(before, decision.value)
+    yield from judge_asked(before.value, decision)
     if isinstance(event, m.TransportLost):
         yield from _survives(before.value, decision.value)
     if isinstance(event, Cancelled) and event.target == "attachment" and event.stamp == before.value.generation:

@@ -1,0 +1,86 @@
+"""What is asked for and accepted is done, in the same step, or somebody is told why not.
+
+A promise that nothing bad is left behind holds of a session that does nothing at all. So each event that asks for
+something is held against what it asks for, by a rule of its own and not by the tables' rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from interlock.machine import Message
+from interlock.session.decide import Decision
+from interlock.session.value import Value
+from interlock.tables import messages as m
+
+
+def judge_asked(before: Value, decision: Decision) -> Iterator[str]:
+    """Yield what one commit was asked for and did not do, or did without being asked."""
+    if before.state("session") == "OPEN" and decision.taken and decision.taken[0].row is not None:
+        yield from (f"done as asked: {wrong}" for wrong in _first(before, decision.taken[0].message, decision))
+        yield from (f"done as asked: {wrong}" for wrong in _told(decision))
+
+
+def _first(before: Value, event: Message, decision: Decision) -> Iterator[str]:
+    after = decision.value
+    ends_epoch = after.epoch != before.epoch
+    match event:
+        case m.InterruptRequested():
+            if not ends_epoch:
+                yield "an interrupt was accepted, and the epoch goes on"
+        case m.CancelRequested():
+            meant = [name for name in _live(before) if event.response_id in ("", name)]
+            if bool(meant) != ends_epoch:
+                yield f"a cancel meant {meant or 'nothing that is live'}, and the epoch {_ends(ends_epoch)}"
+        case m.TurnHeard():
+            yield from _answered(before, event, decision)
+        case m.ListenRequested():
+            if not after.state("request", event.request_id):
+                yield "audio has come, and no request was made to hear it"
+        case m.IdleRequested():
+            if after.cells["lease", None].data.idle_s != event.idle_s:
+                yield "another idle time was accepted, and does not count"
+        case m.IdleDue():
+            is_idle = not event.busy and event.idle_for_s >= before.cells["lease", None].data.idle_s
+            if is_idle == (after.state("session") == "OPEN"):
+                yield f"the session is {'idle' if is_idle else 'not idle'}, and {after.state('session')}"
+        case m.StageLost():
+            yield from _lost(after, event)
+        case _:
+            return
+
+
+def _answered(before: Value, event: m.TurnHeard, decision: Decision) -> Iterator[str]:
+    created = any(isinstance(e, m.AppendEvent) and e.kind == "response.created" for e in decision.effects)
+    has_room = event.fences <= event.limit
+    if created != has_room:
+        yield f"a turn is {'' if created else 'not '}answered, and for its epoch there is {'' if has_room else 'no '}room"
+    if not created and not _says_error(decision):
+        yield "a turn is not answered, and nobody is told"
+    if not _live(before) and decision.value.epoch != before.epoch:
+        yield "a turn ended an epoch in which nothing was being said"
+
+
+def _lost(after: Value, event: m.StageLost) -> Iterator[str]:
+    for request_id in event.request_ids:
+        if after.state("request", request_id) in ("SUBMITTING", "RUNNING"):
+            yield f"the worker of {event.stage} is lost, and {request_id} goes on there"
+
+
+def _told(decision: Decision) -> Iterator[str]:
+    """An error that a client can do something about is an event of its own."""
+    kinds = [type(taken.message) for taken in decision.taken if taken.row is not None and taken.address[0] == "session"]
+    if (m.TurnsLost in kinds or m.ListenFailed in kinds) and not _says_error(decision):
+        yield "what was said is lost, and nobody is told"
+
+
+def _says_error(decision: Decision) -> bool:
+    return any(isinstance(effect, m.AppendEvent) and effect.kind == "error" for effect in decision.effects)
+
+
+def _live(value: Value) -> list[str]:
+    return [str(key) for name, key in value.cells if name == "response"]
+
+
+def _ends(ended: bool) -> str:
+    return "ended" if ended else "goes on"
