@@ -7,10 +7,11 @@ STAMP  := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test gate check docs reference dist tables diagrams sweep sweep-full mutants bench gpu clean
+.PHONY: help setup demo test gate check docs reference dist tables diagrams sweep sweep-full explore explore-full \
+	mutants bench gpu clean
 
 help: ## List what can be made
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(STAMP) ## Create .venv with Interlock and all its extras; nothing to do when it is up to date
 
@@ -57,10 +58,17 @@ sweep: $(STAMP) ## Cancel every operation of a session at every step, beside sta
 sweep-full: $(STAMP) ## The same in pairs, the canonical cases in threes; writes docs/sweep-report.md
 	$(BIN)/interlock sweep --full --jobs 0 --page docs/sweep-report.md
 
+explore: $(STAMP) ## Visit every state that the session can reach in its worlds, and say what holds in all of them
+	$(BIN)/interlock explore
+
+explore-full: explore ## And the two large worlds, and every mutant of the machines, written and made
+	$(BIN)/interlock explore --world crowd --world whole
+	$(BIN)/interlock explore --mutants --generate --jobs 0
+
 mutants: $(STAMP) ## Plant one-line faults in the runtime, and print which scenario of the sweep finds each
 	$(BIN)/python -m tests.mutants.runtime.kills
 
-BENCHMARKS := step sweep trace metrics fuzz link stage barge_in sessions
+BENCHMARKS := step sweep explore trace metrics fuzz link stage barge_in sessions
 
 bench: $(VENV)/.bench ## Measure, each number beside its peer's in the same run; writes docs/benchmarks.md
 	@set -e; for name in $(BENCHMARKS); do echo "== benchmarks/$$name.py"; $(BIN)/python benchmarks/$$name.py; done

@@ -54,7 +54,8 @@ def _answered(before: Value, event: m.TurnHeard, decision: Decision) -> Iterator
     created = any(isinstance(e, m.AppendEvent) and e.kind == "response.created" for e in decision.effects)
     has_room = event.fences <= event.limit
     if created != has_room:
-        yield f"a turn is {'' if created else 'not '}answered, and for its epoch there is {'' if has_room else 'no '}room"
+        room = "room" if has_room else "no room"
+        yield f"a turn is {'' if created else 'not '}answered, and there is {room} for its epoch"
     if not created and not _says_error(decision):
         yield "a turn is not answered, and nobody is told"
     if not _live(before) and decision.value.epoch != before.epoch:
