@@ -1,7 +1,7 @@
 """The fast engine of `interlock explore` beside the plain one, on the same worlds, in the same run; then alone.
 
-Both find the same states, or the benchmark fails. `tabulated` is the ratio of a second search, with the tables of the first:
-what is left of it is numpy. A state that stands for others counts with all of them; `steps/s` counts what was computed.
+Both find the same states, or the benchmark fails. `tabulated` is the ratio of a second search, with the tables of the
+first: what is left of it is numpy. A state that stands for others counts with all of them; `steps/s` is what was done.
 
 python benchmarks/explore.py              # two to three minutes, `crowd` (800 million states) among it
 python benchmarks/explore.py --large      # and `whole`, four minutes more

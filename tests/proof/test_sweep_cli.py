@@ -168,7 +168,7 @@ def test_many_reports_are_a_line_each_and_a_page(tmp_path: Path, capsys: pytest.
     assert "0 FAIL, 0 UNRESOLVED" in lines[-1]
     assert lines[-1] in page
     assert page.startswith("# A sweep of our own runtime\n\nWritten by `interlock sweep` on ")
-    assert "| detach_late | 1 | 3 | 12 |" in page
+    assert "| detach_late | 1 | 0 | 3 | 12 |" in page
 
 
 def test_a_page_that_cannot_be_written_is_told(tmp_path: Path) -> None:

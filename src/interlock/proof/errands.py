@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import multiprocessing
 import sys
+import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from typing import NamedTuple
 
 from interlock.proof.load import load
@@ -64,6 +65,32 @@ class Told:
         sys.stderr.flush()
 
 
+class Ended:
+    """Says on stderr that a scenario is over, and how long the rest will take at most: the deepest came first."""
+
+    def __init__(self, total: int) -> None:
+        self.total = total
+        self.number = 0
+        self.next_s = PATIENCE_S
+        self.began = time.monotonic()
+
+    def __call__(self, future: Future[Report]) -> None:
+        """Say it, unless all is quickly over."""
+        self.number += 1
+        seconds = time.monotonic() - self.began
+        if future.cancelled() or future.exception() is not None:
+            return
+        report = future.result()
+        if seconds < self.next_s and report.seconds < EVERY_LINE_S:
+            return
+        self.next_s = seconds + EVERY_LINE_S
+        left_s = seconds / self.number * (self.total - self.number)
+        sys.stderr.write(
+            f"{self.number} of {self.total} scenarios: {report.scenario}: {report.verdict}, {report.plans} plans in"
+            f" {report.seconds:.0f} s; at most about {left_s:.0f} s more\n"
+        )
+
+
 def run(errands: Sequence[Errand], jobs: int = 1) -> Iterator[Report]:
     """Yield the report of each, in order, with so many processes; 0 is one for each core.
 
@@ -76,6 +103,9 @@ def run(errands: Sequence[Errand], jobs: int = 1) -> Iterator[Report]:
     with ProcessPoolExecutor(jobs, multiprocessing.get_context("fork")) as pool:
         deepest_first = sorted(errands, key=lambda errand: -(errand.depth or 1))
         running = {errand: pool.submit(run_one, errand) for errand in deepest_first}
+        ended = Ended(len(running))
+        for future in running.values():
+            future.add_done_callback(ended)
         yield from (running[errand].result() for errand in errands)
 
 

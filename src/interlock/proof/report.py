@@ -139,6 +139,7 @@ class Report:
             "scenario": self.scenario,
             "verdict": str(self.verdict),
             "depth": self.depth,
+            "preemptions": self.limits.preemptions,
             "seed": self.seed,
             "baseline_steps": self.baseline_steps,
             "plans": self.plans,

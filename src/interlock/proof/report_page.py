@@ -15,7 +15,10 @@ from interlock.proof.report import Report
 from interlock.proof.report_text import table
 from interlock.proof.verdict import Verdict
 
-COLUMNS = ("scenario", "depth", "steps", "plans", "alike", "task steps", "awaits", "early", "late", "s", "verdict")
+COLUMNS = (
+    *("scenario", "depth", "orders", "steps", "plans", "alike", "task steps"),
+    *("awaits", "early", "late", "s", "verdict"),
+)
 
 
 def rows(reports: Sequence[Report]) -> list[list[object]]:
@@ -24,6 +27,7 @@ def rows(reports: Sequence[Report]) -> list[list[object]]:
         [
             report.scenario,
             report.depth,
+            report.limits.preemptions,
             report.baseline_steps,
             report.plans,
             report.merged,
@@ -71,7 +75,9 @@ def _origin(command: str) -> str:
 
 def _words() -> str:
     return (
-        "*steps*: of the operation, with nothing injected. *plans*: cases that were run with injections. *alike*: plans"
+        "*depth*: the bound on cancels and faults in a plan. *orders*: the bound on preemptions in it, each of which runs"
+        " a task ahead of those that the seed put before it in a pass of the loop."
+        " *steps*: of the operation, with nothing injected. *plans*: cases that were run with injections. *alike*: those"
         " that were not run, since another comes to the same, state by state ([sweep.md](sweep.md)). *awaits*: lines"
         " that a cancel met, of these *early* with the task waiting and *late* with the task woken already."
     )
