@@ -128,6 +128,27 @@ def test_counterexamples_are_written_as_text_picture_and_path(tmp_path: Path) ->
     assert names == [f"a-lock-without-fencing-tokens-newest-wins.{kind}" for kind in ("json", "svg", "txt")]
 
 
+@pytest.mark.parametrize("given", [["--states", "-5"], ["--seconds", "0"], ["--jobs", "-1"], ["--states", "many"]])
+def test_a_number_that_is_none_is_named(given: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["explore", *given])
+    assert left.value.code == 2
+    assert f"argument {given[0]}: {given[1]!r} is not a number" in capsys.readouterr().err
+
+
+def test_what_is_broken_in_a_file_is_named_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "broken.py").write_text("def f(:\n")
+    (tmp_path / "mutants").mkdir()
+    (tmp_path / "mutants" / "broken.toml").write_text('[[mutant]]\nname = "x\n')
+    for given, says in [
+        ([f"{tmp_path}/broken.py"], "broken.py: cannot be imported: SyntaxError: invalid syntax (broken.py, line 1)"),
+        (["--mutants", f"{tmp_path}/mutants"], "broken.toml: Illegal character"),
+    ]:
+        assert main(["explore", *given]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert says in line
+
+
 @pytest.mark.parametrize(
     ("given", "says"),
     [
@@ -141,6 +162,10 @@ def test_counterexamples_are_written_as_text_picture_and_path(tmp_path: Path) ->
         (["interlock.errors", "--world", "claim"], "leave it out"),
         (["--mutants", "nowhere"], "there are no mutants"),
         (["--mutants", "--only", "unheard-of"], "no mutant has unheard-of"),
+        (["--generate", "--world", "nope"], "no world is called nope"),
+        (["--generate", "--record"], "name it with --mutants"),
+        (["--out", "/proc/nowhere"], "/proc/nowhere: cannot be written"),
+        ([str(EXAMPLES / "explore_lock.py:NOBODY")], "has no NOBODY"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(given: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -75,6 +75,8 @@ def main(args: argparse.Namespace) -> int:
     if args.mutants or args.generate:
         _folder(args)
         return mutants_cli.main(args)
+    if args.out is not None:
+        _make(Path(args.out))
     found = [explored(model, _limits(args, model), fast=_is_fast(args, model)) for model in _models(args)]
     if args.out is not None:
         _write(Path(args.out), found)
@@ -172,9 +174,16 @@ def _sum(found: Sequence[Exploration], missing: Sequence[object]) -> str:
     return "\n".join(lines)
 
 
-def _write(folder: Path, found: Sequence[Exploration]) -> None:
+def _make(folder: Path) -> None:
+    """Make the folder before anything takes minutes."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
+    except OSError as wrong:
+        raise Unusable(f"{folder}: cannot be written: {wrong.strerror}") from None
+
+
+def _write(folder: Path, found: Sequence[Exploration]) -> None:
+    try:
         for told in found:
             for finding in told.findings:
                 if finding.verdict is Verdict.VIOLATED and finding.property.modality != "sometimes":

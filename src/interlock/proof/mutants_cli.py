@@ -46,6 +46,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Print the kill table; fail if a mutant survives that has no reason to, or dies that has one."""
+    if args.record and not args.mutants:
+        raise Unusable("--record is about the mutants of a folder: name it with --mutants")
     mutants = _mutants(args)
     told = Told(len(mutants))
     kills = [told(kill) for kill in _killed(mutants, args)]
@@ -71,7 +73,8 @@ def _mutants(args: argparse.Namespace) -> list[Mutant]:
     chosen = [mutant for mutant in found if not args.only or any(text in mutant.name for text in args.only)]
     if not chosen:
         raise Unusable(f"no mutant has {' or '.join(args.only)} in its name")
-    if unknown := sorted({mutant.world for mutant in chosen if mutant.world not in ("", *WORLDS)}):
+    asked = {mutant.world for mutant in chosen if mutant.world} | set(args.world or ())
+    if unknown := sorted(asked - set(WORLDS)):
         raise Unusable(f"no world is called {', '.join(unknown)}; there are {', '.join(WORLDS)}")
     return chosen
 
@@ -152,7 +155,10 @@ class Told:
 
 def _record(path: Path, kills: list[Kill]) -> None:
     told = {kill.mutant.name: _plain(kill) for kill in kills if kill.finds and kill.mutant.table is None}
-    path.write_text(json.dumps(told, indent=1) + "\n", "utf-8")
+    try:
+        path.write_text(json.dumps(told, indent=1) + "\n", "utf-8")
+    except OSError as wrong:
+        raise Unusable(f"{path}: cannot be written: {wrong.strerror}") from None
 
 
 def _plain(kill: Kill) -> dict[str, Any]:

@@ -75,11 +75,11 @@ def _origin(command: str) -> str:
 
 def _words() -> str:
     return (
-        "*depth*: the bound on cancels and faults in a plan. *orders*: the bound on preemptions in it, each of which runs"
-        " a task ahead of those that the seed put before it in a pass of the loop."
-        " *steps*: of the operation, with nothing injected. *plans*: cases that were run with injections. *alike*: those"
-        " that were not run, since another comes to the same, state by state ([sweep.md](sweep.md)). *awaits*: lines"
-        " that a cancel met, of these *early* with the task waiting and *late* with the task woken already."
+        "*depth*: the bound on cancels and faults in a plan. *orders*: the bound on preemptions in it, each of which"
+        " runs a task ahead of those that the seed put before it in a pass of the loop. *steps*: of the operation, with"
+        " nothing injected. *plans*: cases that were run with injections. *alike*: those that were not run, since"
+        " another comes to the same, state by state ([sweep.md](sweep.md)). *awaits*: lines that a cancel met, of these"
+        " *early* with the task waiting and *late* with the task woken already."
     )
 
 

@@ -55,6 +55,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Sweep or replay, print reports, and return the worst verdict as an exit code."""
+    if args.page is not None:
+        _write(args.page, "", mode="a")  # before anything takes half an hour
     reports = _replayed(args) if args.replay is not None else _swept(args)
     if args.page is not None:
         _write(args.page, page(reports, "interlock sweep --full" if args.full else "interlock sweep"))
@@ -113,9 +115,10 @@ def _replay(swept: Scenario, plan: Plan, seed: int) -> Report:
     return report
 
 
-def _write(path: str, text: str) -> None:
+def _write(path: str, text: str, mode: str = "w") -> None:
     try:
-        Path(path).write_text(text)
+        with Path(path).open(mode, encoding="utf-8") as file:
+            file.write(text)
     except OSError as error:
         raise Unusable(f"{path} cannot be written: {error.strerror}") from error
 
