@@ -107,6 +107,15 @@ def row(name: str, found: Layers) -> Row:
     return Row(name, found.states, found.weight, found.steps, found.seconds, found.tables.situations)
 
 
+def figures(row: Row) -> dict[str, str | int | float]:
+    """Return what is kept of a row."""
+    said = {"world": row.world, "orbits": row.orbits, "states": row.states, "steps": row.steps}
+    both = {"plain_s": row.plain_s, "ratio": row.plain_s / row.fast_s} if row.plain_s else {}
+    tabulated = {"ratio tabulated": row.plain_s / row.warm_s} if row.plain_s and row.warm_s else {}
+    rates = {"states_per_s": row.states / row.fast_s, "steps_per_s": row.steps / row.fast_s}
+    return said | {key: round(one, 1) for key, one in (both | {"fast_s": row.fast_s} | tabulated | rates).items()}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--large", action="store_true", help="and `whole`, which takes four minutes")
@@ -126,7 +135,8 @@ def main() -> None:
     print(f"target: over {TARGET_STATES:,} states in {TARGET_S:g} s ({crowd.states:,} in {crowd.fast_s:.0f} s)")
     RESULTS.mkdir(exist_ok=True)
     where = {"cores": os.cpu_count(), "python": platform.python_version(), "numpy": np.__version__}
-    told = {"where": where | {"machine": platform.machine()}, "rows": [row._asdict() for row in rows]}
+    published = {who: {"states a second": rate, "source": source} for who, rate, source in PUBLISHED}
+    told = {"where": where | {"machine": platform.machine()}, "rows": list(map(figures, rows)), "published": published}
     (RESULTS / "explore.json").write_text(json.dumps(told, indent=2) + "\n")
 
 
