@@ -7,17 +7,22 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
-from pydantic import BaseModel
+from prometheus_client.core import Metric
+from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 
 import interlock
-from interlock import Settings, WorkerSettings
+from interlock import EchoPipeline, Host, WorkerSettings
 from interlock.cli import whole_parser
+from interlock.observe.exposition import Exposition
+from interlock.observe.metrics import Metrics
+from interlock.observe.story import Story
+from interlock.serve.config import sections
+from interlock.workers.scripted import ScriptedFleet
 
 DOCS = Path(__file__).parent
 MARK = "<!-- Written by `python docs/reference.py` from the code; never edited. -->\n\n"
@@ -96,34 +101,55 @@ def explained(action: argparse.Action) -> str:
 
 def configuration() -> str:
     """Return the page of all settings."""
-    return "\n".join(
-        [
-            "# Configuration\n",
-            "Every limit and every duration. All are checked when they are set, alone and against each other; what is",
-            "out of range is refused in a sentence that names it. Durations are seconds (`_s`), sizes `_bytes`.\n",
-            "## Of a host\n",
-            "`open_host(pipeline, fleet, Settings(grace_s=60))`, or `interlock serve --set grace_s=60`, once for each.",
-            "`host.limits()` and `GET /debug/books` show what is used of each limit, and the most that ever was.\n",
-            table(Settings),
-            "## Of the workers\n",
-            "`StageFleet(stages, WorkerSettings(heartbeat_s=2))`.\n",
-            table(WorkerSettings),
+    told = {
+        "": "Of the server, as `--port 9000`, `INTERLOCK_PORT=9000`, or `port = 9000` in the file.",
+        "session": "Of a host and its sessions, also as `open_host(pipeline, fleet, Settings(grace_s=60))`.\n"
+        "`host.limits()` and `/metrics` show what is used of each limit, and the most that ever was.",
+    }
+    lines = [
+        "# Configuration\n",
+        "Every limit and every duration. All are checked when they are set, alone and against each other; what is",
+        "out of range is refused in a sentence that names it. Durations are seconds (`_s`), sizes `_bytes`.\n",
+        "`interlock serve` reads the command line (`--set NAME=VALUE`), then the environment",
+        "(`INTERLOCK_SESSION__GRACE_S=60`), then a file (`--config FILE`, TOML, a table for each section), then these",
+        "defaults. `interlock serve --show-config` prints what it would run with, and where each value came from.\n",
+    ]
+    branches = sections()
+    for name, model in branches.items():
+        lines += [
+            f"## {f'[{name}]' if name else 'The trunk'}\n",
+            f"{told.get(name, summary(model))}\n",
+            table(model, branches),
         ]
-    )
+    return "\n".join([*lines, "## Of the workers\n", f"{WORKERS}\n", table(WorkerSettings, {})])
 
 
-def table(model: type[BaseModel]) -> str:
-    """Return the settings of one model as a table."""
+WORKERS = "In Python alone: `StageFleet(stages, WorkerSettings(heartbeat_s=2))`."
+
+
+def summary(model: type[BaseModel]) -> str:
+    """Return the first sentence of a model's docstring."""
+    return (model.__doc__ or "").strip().partition("\n")[0]
+
+
+def table(model: type[BaseModel], branches: Mapping[str, object]) -> str:
+    """Return the settings of one model as a table; its branches have tables of their own."""
+    fields = {name: info for name, info in model.model_fields.items() if name not in branches}
     rows = [
-        f"| `{name}` | {default(info)} | {bounds(info)} | {info.description} |"
-        for name, info in model.model_fields.items()
+        f"| `{name}` | {default(info)} | {bounds(info)} | {cell(info.description or '')} |"
+        for name, info in fields.items()
     ]
     return "\n".join(["| setting | default | may be | |", "| --- | ---: | --- | --- |", *rows, ""])
 
 
 def default(info: FieldInfo) -> str:
     """Return what a setting is where nobody sets it."""
-    return f"{info.default:,}" if isinstance(info.default, int | float) else f"`{info.default}`"
+    value = info.default.get_secret_value() if isinstance(info.default, SecretStr) else info.default
+    if isinstance(value, bool):
+        return f"`{str(value).lower()}`"
+    if isinstance(value, int | float):
+        return f"{value:,}"
+    return f"`{value}`" if value else ""
 
 
 def bounds(info: FieldInfo) -> str:
@@ -137,6 +163,33 @@ def bounds(info: FieldInfo) -> str:
     ]
     choices = [f"`{one}`" for one in getattr(info.annotation, "__args__", ()) if isinstance(one, str)]
     return " or ".join(choices) or ", ".join(told)
+
+
+# ---------------------------------------------------------------------------------------------------------- metrics
+
+
+def metrics() -> str:
+    """Return the page of everything that /metrics tells."""
+    host = Host(EchoPipeline(), ScriptedFleet())
+    families = Exposition(host, Metrics(), Story()).collect()
+    rows = [f"| `{counted(one)}` | {one.type} | {labels(one)} | {one.documentation} |" for one in families]
+    lines = [
+        "# Metrics\n",
+        "What `GET /metrics` of `interlock serve` tells, as Prometheus reads it. Gauges are read from the books when",
+        "somebody asks; nothing has to be kept in step with them. No label has a session, a client or a key in it.\n",
+        "| metric | type | labels | |\n| --- | --- | --- | --- |",
+    ]
+    return "\n".join([*lines, *rows])
+
+
+def counted(family: Metric) -> str:
+    """Return the name under which a metric is read."""
+    return f"{family.name}_total" if family.type == "counter" else family.name
+
+
+def labels(family: Metric) -> str:
+    """Return the labels of a metric."""
+    return ", ".join(f"`{label}`" for label in getattr(family, "_labelnames", ()))
 
 
 # ------------------------------------------------------------------------------------------------------- public names
@@ -185,7 +238,7 @@ def cell(text: str) -> str:
 
 def pages() -> dict[str, str]:
     """Return every generated page by its name."""
-    made: dict[str, Any] = {"cli.md": cli, "configuration.md": configuration, "api.md": api}
+    made = {"cli.md": cli, "configuration.md": configuration, "metrics.md": metrics, "api.md": api}
     return {name: MARK + make().rstrip() + "\n" for name, make in made.items()}
 
 

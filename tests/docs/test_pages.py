@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -83,9 +84,9 @@ def test_a_link_to_no_file_and_one_to_no_heading_are_seen() -> None:
 
 
 def test_every_page_is_in_the_navigation() -> None:
-    listed = set(re.findall(r"^([\w./-]+)$", (DOCS / "index.md").read_text(), re.M))
+    listed = re.findall(r"^([\w./*-]+)$", (DOCS / "index.md").read_text(), re.M)
     there = {path.stem for path in DOCS.glob("*.md")} - {"index"}
-    assert there - listed == set()
+    assert [page for page in there if not any(fnmatch(page, pattern) for pattern in listed)] == []
 
 
 def test_the_generated_reference_is_what_the_code_says() -> None:
