@@ -9,5 +9,6 @@ from interlock.embed.limits import EmbedLimits
 from interlock.embed.misuse import Misuse
 from interlock.embed.runtime import Runtime
 from interlock.embed.session import Session
+from interlock.embed.stage import AsyncStage
 
-__all__ = ["EmbedLimits", "Misuse", "Runtime", "Session"]
+__all__ = ["AsyncStage", "EmbedLimits", "Misuse", "Runtime", "Session"]

@@ -113,6 +113,17 @@ class Carrier(Protocol):
         """End the worker at once, if that can be done to it. Idempotent."""
 
 
+class CarriedStage(Protocol):
+    """A stage that knows how to carry its own worker, where neither a process nor a thread will do."""
+
+    @property
+    def stage(self) -> str:
+        """The stage's name in the pipeline."""
+
+    def carry(self, settings: WorkerSettings) -> Carrier:
+        """Make the next incarnation of its worker; :meth:`Carrier.run` starts it."""
+
+
 class Worker(NamedTuple):
     """One stage's worker, as its machine knows it."""
 

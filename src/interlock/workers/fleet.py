@@ -22,7 +22,15 @@ from interlock.machine import Address, ArmTimer, Cell, Cells, Composition, Disar
 from interlock.runtime.deadlines import Deadlines
 from interlock.runtime.ports import FleetSink, Reply
 from interlock.tables import messages as m
-from interlock.workers.core import Carrier, StageSpec, Worker, WorkerSettings, cancellation, worker_machine
+from interlock.workers.core import (
+    CarriedStage,
+    Carrier,
+    StageSpec,
+    Worker,
+    WorkerSettings,
+    cancellation,
+    worker_machine,
+)
 from interlock.workers.link import CarrierLink
 from interlock.workers.process import ProcessCarrier
 from interlock.workers.thread import ThreadCarrier
@@ -48,7 +56,7 @@ log = logging.getLogger(__name__)
 class StageFleet:
     """Implements :class:`interlock.runtime.ports.Fleet`. Runs once."""
 
-    def __init__(self, specs: Iterable[StageSpec], settings: WorkerSettings | None = None) -> None:
+    def __init__(self, specs: Iterable[StageSpec | CarriedStage], settings: WorkerSettings | None = None) -> None:
         """Take one spec for each stage. Raises :class:`MachineError` when two name the same."""
         self._settings = settings or WorkerSettings()
         self._specs = _by_stage(specs)
@@ -203,7 +211,7 @@ class StageFleet:
         assert self._nursery is not None
         assert self._sink is not None
         spec, incarnation = self._specs[stage], self._cells["worker", stage].data.incarnation
-        carrier: Carrier = (ProcessCarrier if spec.carrier == "process" else ThreadCarrier)(spec, self._settings)
+        carrier = carrier_of(spec, self._settings)
         self._links[stage] = CarrierLink(stage, incarnation, carrier)
         self._ears[stage] = FleetEars(stage, incarnation, self._dispatch, self._sink)
         self._nursery.start_soon(self._carry, carrier, self._ears[stage])
@@ -241,8 +249,15 @@ class FleetEars:
         self._sink.reply(self.stage, self.incarnation, reply)
 
 
-def _by_stage(specs: Iterable[StageSpec]) -> dict[str, StageSpec]:
-    found: dict[str, StageSpec] = {}
+def carrier_of(spec: StageSpec | CarriedStage, settings: WorkerSettings) -> Carrier:
+    """Make one incarnation of a stage's worker: a process, a thread, or what the stage itself brings."""
+    if not isinstance(spec, StageSpec):
+        return spec.carry(settings)
+    return ProcessCarrier(spec, settings) if spec.carrier == "process" else ThreadCarrier(spec, settings)
+
+
+def _by_stage(specs: Iterable[StageSpec | CarriedStage]) -> dict[str, StageSpec | CarriedStage]:
+    found: dict[str, StageSpec | CarriedStage] = {}
     for spec in specs:
         if spec.stage in found:
             raise MachineError(f"two workers for the stage {spec.stage}; one worker serves many requests")
