@@ -25,9 +25,9 @@ from interlock.transport.memory import MemoryTransport
 from interlock.workers.echo import EARS, MIND, VOICE, EchoPipeline
 from interlock.workers.scripted import Script, ScriptedFleet
 
-SETTINGS = Settings(max_sessions=5000, grace_s=600.0, journal_age_s=600.0, idle_s=3600.0, abort_s=0.2)
+SETTINGS = Settings(max_sessions=5000, grace_s=600.0, journal_age_s=600.0, idle_s=3600.0, abort_s=0.2, cleanup_s=0.2)
 SPOKEN = b"\x01\x10" * 320
-AT_ONCE = 25
+AT_ONCE = 5
 EVERY_S = 0.1
 
 

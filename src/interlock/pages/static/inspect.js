@@ -125,6 +125,7 @@ $("ask").onsubmit = (event) => {
 addEventListener("hashchange", route);
 setInterval(() => $("sessions").hidden || list.tick(), 1000);
 
+$("fields").disabled = false;
 const known = sessionStorage.getItem("interlock.inspect");
 if (known) connect(known);
 else ask();

@@ -19,10 +19,11 @@ const VERDICTS = {
 
 function rowOf({ id, records }) {
   const course = new Course(tables), states = (name) => [...course.now(tables.find((table) => table.name === name)).keys()];
-  let generation = 0, error = "";
+  let generation = 0, epoch = 0, error = "";
   for (const record of records) {
     course.take(record);
     generation = Math.max(generation, record.event?.generation || 0, cellOf(record.value, "attachment")?.generation || 0);
+    epoch = Math.max(epoch, record.value?.epoch || 0, ...(record.rows || []).map((row) => (row.machine === "fence" ? row.key : 0)));
     const wrong = record.refused ? `refused ${record.event?.type}: ${record.refused}` : (record.rows || []).filter((row) => WRONG.test(row.event.type) && row.event.type !== "TransportLost").map((row) => reasonOf(row.event))[0];
     error = wrong || error;
   }
@@ -30,7 +31,7 @@ function rowOf({ id, records }) {
   const owed = requests.filter(([, cell]) => OWING.has(cell.state)).length;
   return {
     session: id, state: states("session")[0] || "", attachment: states("attachment")[0] || "", lease: states("lease")[0] || "",
-    generation, epoch: Math.max(0, ...[...course.cells].filter(([address]) => address.startsWith("fence ")).map(([, { key }]) => key)),
+    generation, epoch,
     requests: requests.length, owed, owes: owed ? "a stage" : "", journal: null,
     began: records[0]?.at ?? 0, changed: records.at(-1)?.at ?? 0, error, records: records.length,
   };

@@ -164,10 +164,17 @@ setInterval(() => {
   if (state === "open") tellHeard();
 }, HEARD_MS);
 
+function measure(which, level) {
+  const meter = $(`level-${which}`);
+  meter.value = Math.min(level, 1);
+  const is = level > 0.02 ? "sounding" : "silent";
+  if (meter.dataset.is !== is) meter.dataset.is = is;
+}
+
 // There is something to interrupt while a response is made, and while it is heard.
 function meters() {
   $("interrupt").disabled = state !== "open" || !(answering.size || voice?.isSpeaking);
-  $("level-out").value = voice?.isSpeaking ? Math.min(voice.level * 3, 1) : 0;
+  measure("out", voice?.isSpeaking ? voice.level * 3 : 0);
   requestAnimationFrame(meters);
 }
 requestAnimationFrame(meters);
@@ -197,7 +204,7 @@ async function wake() {
   await audio.resume();
   voice ||= new Voice(audio);
   ear ||= new Ear(audio, (base64, level) => {
-    $("level-in").value = Math.min(level * 4, 1);
+    measure("in", level * 4);
     if (state === "open") duplex.say({ type: "input_audio_buffer.append", audio: base64 });
   });
 }
@@ -206,7 +213,7 @@ $("talk").onclick = async () => {
   await wake();
   if (ear.isOpen && state === "open") {
     ear.close();
-    $("level-in").value = 0;
+    measure("in", 0);
     return isListening(false);
   }
   try {
@@ -224,7 +231,11 @@ $("interrupt").onclick = () => {
 };
 
 $("commit").onclick = () => duplex.say({ type: "input_audio_buffer.commit" });
-$("end").onclick = () => duplex.say({ type: "session.close" });
+
+$("end").onclick = () => {
+  tellHeard();
+  duplex.say({ type: "session.close" });
+};
 
 // A page can only close politely; the server resets the connection, and asks for this session's own token first.
 $("plug").onclick = () => live?.say({ type: "pull_plug", resume_token: duplex.token, attachment_generation: duplex.generation });
