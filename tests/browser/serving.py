@@ -90,6 +90,6 @@ def wait_lit(page: Page, machine: str, state: str) -> None:
 
 def steps(page: Page) -> list[str]:
     """Return the last transitions, newest first, each as one text."""
-    return page.eval_on_selector_all(
-        ".steps li", "all => all.map(e => [...e.children].map(c => c.textContent).join(' '))"
-    )
+    each = "e => [...e.children].map(c => c.textContent).join(' ')"
+    found: list[str] = page.eval_on_selector_all(".steps li", f"all => all.map({each})")
+    return found

@@ -22,7 +22,7 @@ def speech(name: str) -> bytes:
     """Return a recording as PCM16 at 16 kHz."""
     with wave.open(str(AUDIO / f"{name}.wav")) as file:
         assert file.getframerate() == RATE
-        return file.readframes(file.getnframes())
+        return bytes(file.readframes(file.getnframes()))
 
 
 @pytest.fixture

@@ -37,7 +37,7 @@ class Pages:
         if self._room < 0:
             self.left_out += 1
         else:
-            self.sessions.setdefault(session, []).append(line)
+            self.sessions.setdefault(session, []).append(line.rstrip())
 
     @property
     def note(self) -> str:

@@ -88,6 +88,12 @@ class Inspector:
         """Encode every row."""
         return encode({"type": "sessions", "at": trio.current_time(), "rows": self.board.rows()})
 
+    def open(self, transport: WebSocketTransport) -> Looking:
+        """Let a page look, from now on."""
+        page = Looking(self, transport)
+        self._pages.add(page)
+        return page
+
     async def serve(self, transport: WebSocketTransport) -> None:
         """Serve one page until it leaves."""
         first = await read_first(transport, HELLO)
@@ -95,8 +101,7 @@ class Inspector:
             if first is None or not self.knows(first.token):
                 await transport.close(DENIED, "the inspector's token is needed")
                 return
-            page = Looking(self, transport)
-            self._pages.add(page)
+            page = self.open(transport)
             try:
                 await page.run()
             finally:
@@ -112,7 +117,7 @@ class Looking:
     def __init__(self, inspector: Inspector, transport: WebSocketTransport) -> None:
         self._inspector = inspector
         self._transport = transport
-        self._feed = Feed(transport, self._take)
+        self._feed = Feed(transport, self.take)
         self._follower: Follower | None = None
         self._changes: bytes = b""
         self._is_behind = True
@@ -171,7 +176,8 @@ class Looking:
         if len(self._answers) < 4:
             self._answers.append(encode(told))
 
-    def _take(self) -> Sequence[bytes]:
+    def take(self) -> Sequence[bytes]:
+        """Return what waits to be written."""
         frames = [*self._answers, self._inspector.everything() if self._is_behind else self._changes]
         self._answers, self._changes, self._is_behind = [], b"", False
         if self._follower is not None:
