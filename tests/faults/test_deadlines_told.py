@@ -17,7 +17,7 @@ from interlock.transport.memory import MemoryTransport
 from interlock.transport.opening import Opening
 from interlock.workers.echo import EARS, VOICE, EchoPipeline
 from interlock.workers.scripted import Script, ScriptedFleet
-from tests.faults import test_limits_told
+from tests.faults import test_conversation_limits_told, test_limits_told
 from tests.faults.test_limits_told import beside, errors, release
 from tests.runtime.pipelines import Gated
 from tests.runtime.stage_play import LOUD, play, speak_up_to, state
@@ -210,5 +210,6 @@ async def test_shutdown_s() -> None:
 
 def test_no_setting_is_left_out() -> None:
     here = {name.removeprefix("test_") for name in globals()}
-    there = {name.removeprefix("test_") for name, _ in inspect.getmembers(test_limits_told, inspect.isfunction)}
+    told = (test_limits_told, test_conversation_limits_told)
+    there = {name.removeprefix("test_") for each in told for name, _ in inspect.getmembers(each, inspect.isfunction)}
     assert set(Settings.model_fields) - here - there == set()

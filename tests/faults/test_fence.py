@@ -172,7 +172,7 @@ async def test_fe_20_a_response_interrupted_before_its_first_frame_dangles_nowhe
         await trio.testing.wait_all_tasks_blocked()
         assert DELTA not in first.types
         added, done = first.types.count("conversation.item.added"), first.types.count("conversation.item.done")
-        assert (added, done, statuses(first)) == (1, 1, ["cancelled"])
+        assert (added, done, statuses(first)) == (2, 2, ["cancelled"])  # the user's item, and the answer's
 
 
 async def test_fe_21_a_cancel_that_crosses_the_servers_own_is_no_error() -> None:

@@ -29,3 +29,21 @@ class Gated(EchoPipeline):
             self.preparing -= 1
         if self.error is not None:
             raise self.error
+
+
+class Spoken:
+    """The echo agent, of which nobody has said that it can answer in writing."""
+
+    listen = EchoPipeline.listen
+    answer = EchoPipeline.answer
+
+    def check(self, config: Mapping[str, Any]) -> None:
+        """Take what the echo agent takes."""
+        EchoPipeline().check(config)
+
+    async def prepare(self, config: Mapping[str, Any]) -> None:
+        """Be ready."""
+
+    def params(self, stage: str, config: Mapping[str, Any], text: str) -> Mapping[str, Any]:
+        """Return what the echo agent submits."""
+        return EchoPipeline().params(stage, config, text)

@@ -188,7 +188,7 @@ def end_the_epoch(scene: Play, session: Session, way: str) -> None:
             with contextlib.suppress(ClientError):
                 session.cancel_response()
         case "turn":
-            scene.host.answer(scene.driver(session), "again")
+            scene.host.answer(scene.driver(session))
         case _:
             scene.driver(session).dispatch(m.StageLost(VOICE, 1))
 

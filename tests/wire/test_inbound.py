@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from interlock.errors import ClientError
 from interlock.wire import messages as m
 from interlock.wire.inbound import BadMessage, parse
+from interlock.wire.items import CallItem, MessageItem, OutputItem, Part
 
 LIMIT = 1 << 20
 
@@ -28,6 +29,13 @@ def refused(data: bytes | str, limit: int = LIMIT) -> BadMessage:
         parse(data, limit)
     return caught.value
 
+
+def created(item: str) -> bytes:
+    return b'{"type": "conversation.item.create", "item": %b}' % item.encode()
+
+
+WRITTEN = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hello"}]}
+HELLO = Part(type="input_text", text="hello")
 
 GOOD: list[tuple[dict[str, Any], m.ClientMessage]] = [
     ({"type": "session.heartbeat", "event_id": "e1"}, m.Heartbeat(event_id="e1")),
@@ -60,6 +68,27 @@ GOOD: list[tuple[dict[str, Any], m.ClientMessage]] = [
     ({"type": "barge_in"}, m.BargeIn()),
     ({"type": "playback.ack", "played_ms": 40, "response_id": "r"}, m.PlaybackAck(played_ms=40, response_id="r")),
     ({"type": "audio.playback_ack", "played_ms": 40, "item_id": "i"}, m.PlaybackAck(played_ms=40, item_id="i")),
+    (
+        {"type": "conversation.item.create", "previous_item_id": "root", "item": WRITTEN | {"id": "i"}},
+        m.ItemCreate(previous_item_id="root", item=MessageItem(id="i", role="user", content=[HELLO])),
+    ),
+    (
+        {"type": "conversation.item.create", "item": {"type": "function_call_output", "call_id": "c", "output": "2"}},
+        m.ItemCreate(item=OutputItem(call_id="c", output="2")),
+    ),
+    (
+        {
+            "type": "conversation.item.create",
+            "item": {"type": "function_call", "call_id": "c", "name": "add", "arguments": "{}", "status": "completed"},
+        },
+        m.ItemCreate(item=CallItem(call_id="c", name="add", arguments="{}")),
+    ),
+    ({"type": "conversation.item.retrieve", "item_id": "i"}, m.ItemRetrieve(item_id="i")),
+    ({"type": "conversation.item.delete", "item_id": "i"}, m.ItemDelete(item_id="i")),
+    (
+        {"type": "conversation.item.truncate", "item_id": "i", "content_index": 0, "audio_end_ms": 40},
+        m.ItemTruncate(item_id="i", audio_end_ms=40),
+    ),
 ]
 
 
@@ -95,6 +124,35 @@ BAD = [
     (b'{"type": "session.event_ack", "server_event_seq": 1.5}', "bad_event", "server_event_seq", None),
     (b'{"type": "session.event_ack", "server_event_seq": 1' + b"0" * 400 + b"}", "bad_event", None, None),
     (b'{"type": "playback.ack", "played_ms": "1"}', "bad_event", "played_ms", None),
+    (b'{"type": "conversation.item.create", "item": {"type": "song"}}', "bad_event", "item.type", None),
+    (created('{"type": "message"}'), "bad_event", "item.role", None),
+    (
+        created('{"type": "message", "role": "user", "content": []}'),
+        "bad_event",
+        "item.content",
+        None,
+    ),
+    (
+        created('{"type": "message", "role": "user", "content": [{"type": "input_image"}]}'),
+        "bad_event",
+        "item",
+        None,
+    ),
+    (
+        created('{"type": "message", "role": "user", "content": [{"type": "input_text"}]}'),
+        "bad_event",
+        "item",
+        None,
+    ),
+    (
+        created(
+            '{"type": "message", "id": "item_turn_1", "role": "user", "content": [{"type": "input_text", "text": ""}]}'
+        ),
+        "bad_event",
+        "item",
+        None,
+    ),
+    (b'{"type": "conversation.item.truncate", "item_id": "i", "audio_end_ms": -1}', "bad_event", "audio_end_ms", None),
     (b'{"type": "audio.playback_ack", "played_ms": "1"}', "bad_event", "played_ms", None),
     (b'{"type": "barge_in", "event_id": 3}', "bad_event", "event_id", None),
     (b'{"type": "barge_in", "event_id": "' + b"e" * 600 + b'"}', "bad_event", "event_id", None),

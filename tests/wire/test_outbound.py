@@ -7,10 +7,12 @@ import json
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from interlock.wire import outbound
 from interlock.wire.codes import CloseCode, class_of, is_retryable
 from interlock.wire.dialect import DUPLEX, Credentials
+from interlock.wire.items import call_item, said_item
 from interlock.wire.lifecycle import EXPANSIONS, LifecycleFacts, lifecycle
 
 REQUIRED = {
@@ -33,17 +35,24 @@ REQUIRED = {
     "input_audio_buffer.speech_stopped": "audio_end_ms item_id",
     "input_audio_buffer.committed": "item_id",
     "conversation.item.input_audio_transcription.completed": "content_index item_id transcript usage",
+    "conversation.item.deleted": "item_id",
+    "conversation.item.truncated": "item_id content_index audio_end_ms",
+    "response.function_call_arguments.delta": "call_id delta item_id output_index response_id",
+    "response.function_call_arguments.done": "arguments call_id item_id name output_index response_id",
     "session.closed": "session_id reason",
     "session.expired": "session_id reason",
 }
 """Beyond `type` and `event_id`: the types of openai 3.57, and WIRE 4.2 for what is ours."""
 
+CALL = call_item("item_r_2", "completed", "call_1", "look_up", '{"q": 1}')
+SAID = said_item("item_r", "completed", "hello", written=False)
 FACTS = LifecycleFacts(
-    session_id="s", epoch=3, response_id="r", status="completed", transcript="hello", at_ms=1500, reason=""
+    session_id="s", epoch=3, response_id="r", status="completed", transcript="hello", at_ms=1500, reason="", item=SAID
 )
 
 
-def read(frame: bytes) -> dict[str, Any]:
+def read(frame: bytes | None) -> dict[str, Any]:
+    assert frame is not None
     event: dict[str, Any] = json.loads(frame)
     missing = set(REQUIRED.get(event["type"], "").split()) - event.keys()
     assert (event["event_id"].startswith("event_"), missing) == (True, set())
@@ -52,7 +61,10 @@ def read(frame: bytes) -> dict[str, Any]:
 
 @pytest.mark.parametrize("kind", EXPANSIONS)
 def test_each_kind_becomes_its_events_in_order_numbered_without_a_hole(kind: str) -> None:
-    events = [read(frame) for frame in lifecycle(kind, 41, FACTS)]
+    events = [
+        read(frame)
+        for frame in lifecycle(kind, 41, FACTS if kind != "response.function_call" else replace(FACTS, item=CALL))
+    ]
     assert tuple(event["type"] for event in events) == EXPANSIONS[kind]
     assert [event["server_event_seq"] for event in events] == list(range(41, 41 + len(events)))
     assert [event["event_id"] for event in events] == [f"event_{event['server_event_seq']}" for event in events]
@@ -71,9 +83,9 @@ def test_each_kind_becomes_its_events_in_order_numbered_without_a_hole(kind: str
 def test_a_response_says_how_it_ended_in_words_that_strict_clients_know(
     status: str, reason: str, details: dict[str, Any]
 ) -> None:
-    *_, item, done = map(
-        read, lifecycle("response.done", 1, LifecycleFacts(response_id="r", status=status, reason=reason))
-    )
+    said = said_item("item_r", "completed" if status == "completed" else "incomplete", "so far", written=False)
+    facts = LifecycleFacts(response_id="r", status=status, reason=reason, item=said, output=(said,))
+    *_, item, done = map(read, lifecycle("response.done", 1, facts))
     assert (done["response"]["status"], done["response"]["status_details"]) == (status, details)
     assert done.get("reason", "") == reason
     assert item["item"]["status"] == ("completed" if status == "completed" else "incomplete")

@@ -44,7 +44,13 @@ class Eye:
         deliveries = tuple(_delivery(delivery) for delivery in driver.deliveries.values())
         inputs = tuple((len(each.waiting), each.queued_bytes, each.turns, each.told) for each in driver.inputs.values())
         said = tuple(len(speech.said) for speech in driver.speeches.values())
-        beside = (driver.last_turn, driver.active_at, driver.ended.is_set(), driver.preparation is None)
+        beside = (
+            len(driver.conversation),
+            driver.wanted is None,
+            driver.active_at,
+            driver.ended.is_set(),
+            driver.preparation is None,
+        )
         return self._value(driver.value), frames, offers, deliveries, inputs, said, beside
 
     def _value(self, value: Value) -> Hashable:

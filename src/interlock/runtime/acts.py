@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from interlock.errors import ClientError, WorldError
 from interlock.machine import ArmTimer, DisarmTimer, Message, StartWork
-from interlock.runtime.beside import Input, Offer, Timer
+from interlock.runtime import items
+from interlock.runtime.beside import Input, Offer, Speech, Timer
 from interlock.runtime.ports import StageLink
 from interlock.session.books import InputReleased, TurnReleased
 from interlock.session.request import Request
@@ -22,6 +23,10 @@ Answer: TypeAlias = m.ConfirmClaim | m.FailClaim | m.RefuseResume | m.ConfirmPre
 
 TAKING = frozenset({"SUBMITTING", "RUNNING"})
 """States of a request whose worker takes input."""
+
+
+SILENCE: Final = Speech("")
+"""What lies beside an event that belongs to no response."""
 
 
 class ClaimLost(WorldError):
@@ -40,6 +45,9 @@ class ResyncRequired(ClientError):
 
 def append_event(driver: Driver, effect: m.AppendEvent) -> None:
     """Encode and keep the frames of a lifecycle event, under the numbers that decide gave it."""
+    speech = driver.speeches.get(effect.response_id)
+    if effect.kind == "response.done" and speech is not None:
+        items.end_message(driver, effect.response_id, speech, effect.status)
     frames = lifecycle(effect.kind, effect.seq, facts_of(driver, effect))
     driver.hold_all(effect.seq, frames, private=effect.kind in PRIVATE)
     if effect.kind == "response.done":
@@ -48,8 +56,8 @@ def append_event(driver: Driver, effect: m.AppendEvent) -> None:
 
 def facts_of(driver: Driver, effect: m.AppendEvent) -> LifecycleFacts:
     """Return what the frames of a lifecycle event say."""
-    speech = driver.speeches.get(effect.response_id)
-    is_error = effect.kind == "error"
+    speech = driver.speeches.get(effect.response_id, SILENCE)
+    is_error, name = effect.kind == "error", f"item_{effect.response_id}"
     return LifecycleFacts(
         session_id=driver.session_id,
         epoch=driver.value.epoch,
@@ -57,15 +65,30 @@ def facts_of(driver: Driver, effect: m.AppendEvent) -> LifecycleFacts:
         status="" if is_error else effect.status,
         reason=effect.reason,
         code=effect.status if is_error else "",
-        transcript="".join(speech.said) if speech else "",
+        transcript="".join(speech.said)[: speech.cut],
+        item=next((item for item in speech.output if item["id"] == name), None) if _is_begun(driver, effect) else None,
+        previous=speech.previous,
+        index=speech.index or 0,
+        written=speech.written,
+        in_band=speech.in_band,
+        output=tuple(speech.output),
+        metadata=speech.metadata,
+        usage=speech.usage,
     )
+
+
+def _is_begun(driver: Driver, effect: m.AppendEvent) -> bool:
+    """Whether the books have taken numbers for the end of the response's message."""
+    return any(entry.closing for entry in driver.value.playback if entry.response_id == effect.response_id)
 
 
 def void_output(driver: Driver, effect: m.VoidOutput) -> tuple[list[int], list[int]]:
     """Free the deltas of older epochs; return the numbers of those that no transport was handed, and of the others."""
     handed = driver.value.journal.handed
     freed = driver.frames.void(effect.through)
-    return [seq for seq in freed if seq > handed], [seq for seq in freed if seq <= handed]
+    unsent = [seq for seq in freed if seq > handed]
+    items.take_back_calls(driver, frozenset(unsent))
+    return unsent, [seq for seq in freed if seq <= handed]
 
 
 def answer_claim(driver: Driver, effect: Answer) -> None:
@@ -108,7 +131,8 @@ def submit(driver: Driver, request_id: str) -> None:
         driver.dispatch(_missing(driver, data))
         return
     speech = driver.speeches.get(data.response_id)
-    params = driver.host.pipeline.params(data.stage, driver.config, speech.turn if speech else "")
+    config, text = (speech.config, speech.turn) if speech is not None else (driver.config, "")
+    params = driver.host.pipeline.params(data.stage, config, text)
     link.submit(request_id, data.epoch, params)
     waiting = driver.inputs.setdefault(request_id, Input())
     for payload in waiting.waiting:
@@ -172,6 +196,8 @@ def forget_request(driver: Driver, request_id: str) -> None:
 def lose_turns(driver: Driver, request_id: str) -> None:
     """A request hears nothing more: the client is told of each turn that was committed to it, once (I12)."""
     held = driver.inputs.get(request_id)
+    if held is not None:
+        held.awaits = False
     if held is not None and held.turns > held.told:
         lost, held.told = held.turns - held.told, held.turns
         driver.wanted = None if driver.is_heard_out else driver.wanted

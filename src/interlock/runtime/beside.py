@@ -6,8 +6,9 @@ Nothing here decides anything. An entry goes when the machine that it belongs to
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from interlock.errors import ClientError
 from interlock.machine import Key, Message
@@ -15,6 +16,7 @@ from interlock.runtime.delivery import Delivery
 from interlock.runtime.ports import Transport
 from interlock.runtime.waiter import Waiter
 from interlock.wire.dialect import DUPLEX, Dialect
+from interlock.wire.items import Item
 
 
 class Timer(NamedTuple):
@@ -57,6 +59,10 @@ class Input:
     turns: int = 0
     unasked: deque[bool] = field(default_factory=deque)
     """Of each turn, whether it is answered without being asked."""
+    item_id: str = ""
+    """The item that the turn under way will be, once it is known that there is one."""
+    awaits: bool = False
+    """Whether that turn is in the conversation already, and what it says is still to be understood."""
     told: int = 0
     """Of the turns, those that the client has been told are lost; they keep their room until the stage lets go."""
 
@@ -73,7 +79,30 @@ class Input:
 
 @dataclass(slots=True)
 class Speech:
-    """One response's texts: the turn that it answers, and what it has said."""
+    """One response's texts: the turn that it answers, how, and what it has said."""
 
     turn: str
+    config: Mapping[str, Any] = field(default_factory=dict)
+    """What its stages are asked with: the session's configuration, the client's wishes for this one, the items."""
+    metadata: Mapping[str, str] | None = None
+    written: bool = False
+    """Whether it answers in text alone."""
+    in_band: bool = True
+    """Whether it becomes part of the conversation."""
     said: list[str] = field(default_factory=list)
+    said_bytes: int = 0
+    """Of text and of function calls."""
+    cut: int | None = None
+    """How much of the text counts, where the client has cut it to what was heard."""
+    output: list[Item] = field(default_factory=list)
+    index: int | None = None
+    """Where in the output the message is, once there is one."""
+    previous: str | None = None
+    calls: dict[str, int] = field(default_factory=dict)
+    """Function calls by item, each with the number under which it is whole."""
+    usage: dict[str, int] = field(default_factory=dict)
+
+    def begin(self, item: Item) -> int:
+        """Add an item to the output; return where."""
+        self.output.append(item)
+        return len(self.output) - 1

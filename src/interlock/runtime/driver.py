@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +22,9 @@ from interlock.runtime.delivery import Delivery
 from interlock.runtime.perform import heed, judge, note, perform
 from interlock.runtime.ports import Reply
 from interlock.runtime.room import Room
-from interlock.session.asked import idle_time
+from interlock.session.asked import Wish, idle_time
 from interlock.session.books import Handed, Produced, Sequenced, TransportClosed, Trimmed
+from interlock.session.conversation import Conversation
 from interlock.session.decide import COMPOSITION, new_value
 from interlock.session.journal import Frames
 from interlock.session.settings import Settings
@@ -48,8 +49,8 @@ class Driver:
         self.deliveries: dict[int, Delivery] = {}
         self.inputs: dict[str, Input] = {}
         self.speeches: dict[str, Speech] = {}
-        self.last_turn: str | None = None
-        self.wanted: Mapping[str, Any] | None = None
+        self.conversation = Conversation()
+        self.wanted: Wish | None = None
         """A response that the client has asked for, to a turn that is not heard yet."""
         self.preparation: trio.CancelScope | None = None
         self.active_at = trio.current_time()
@@ -78,8 +79,8 @@ class Driver:
 
     @property
     def is_heard_out(self) -> bool:
-        """Whether no committed turn is still to be heard."""
-        return not any(held.turns > held.told for held in self.inputs.values())
+        """Whether no turn that was committed is still to be heard."""
+        return not any(held.turns > held.told or held.awaits for held in self.inputs.values())
 
     @property
     def about(self) -> dict[str, Any]:
@@ -87,10 +88,9 @@ class Driver:
         attachment = self.value.cells["attachment", None].data
         return {"session": self.session_id, "generation": attachment.generation, "claim": attachment.claim}
 
-    def speak(self, response_id: str, turn: str, stages: tuple[str, ...]) -> None:
-        """Ask for a response to ``turn``; its text lies beside until the response has ended."""
-        self.last_turn = turn
-        self.speeches[response_id] = Speech(turn)
+    def speak(self, response_id: str, speech: Speech, stages: tuple[str, ...]) -> None:
+        """Ask for a response; its texts lie beside until it has ended."""
+        self.speeches[response_id] = speech
         try:
             self.dispatch(m.TurnHeard(response_id, stages))
         finally:
@@ -143,18 +143,31 @@ class Driver:
         if self.delivery is not None:
             self.delivery.wake()
 
-    def tell(self, kind: str, facts: LifecycleFacts) -> None:
-        """Sequence lifecycle frames that no machine emits."""
+    def tell(
+        self,
+        kind: str,
+        facts: LifecycleFacts,
+        *,
+        epoch: int = 0,
+        taking: Callable[[int], Message] = Sequenced,
+    ) -> int:
+        """Sequence lifecycle frames that no machine emits; return the first number, or 0 when the session is over.
+
+        With an ``epoch`` they are output of that epoch, and an interrupt voids them. ``taking`` makes the event that
+        takes so many numbers.
+        """
         seq = self.value.journal.head + 1
         frames = lifecycle(kind, seq, facts)
-        self.dispatch(Sequenced(len(frames)))
-        if self.value.journal.head >= seq:
-            self.hold_all(seq, frames)
+        self.dispatch(taking(len(frames)))
+        if self.value.journal.head < seq:
+            return 0
+        self.hold_all(seq, frames, epoch=epoch)
+        return seq
 
-    def hold_all(self, seq: int, frames: tuple[bytes, ...], *, private: bool = False) -> None:
+    def hold_all(self, seq: int, frames: tuple[bytes, ...], *, epoch: int = 0, private: bool = False) -> None:
         """Keep consecutive lifecycle frames."""
         for number, data in enumerate(frames, seq):
-            self.hold(number, 0, data, private)
+            self.hold(number, epoch, data, private)
 
     def delivered(self, delivery: Delivery) -> None:
         """The transport of a delivery is closed; the books and the host are told."""

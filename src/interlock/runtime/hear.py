@@ -1,22 +1,21 @@
-"""What a stage's reply means to its session: control goes to the machines, output to the journal or the next stage."""
+"""What a stage's reply means to its session: control goes to the machines, what is heard to the conversation."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from interlock.runtime import acts
+from interlock.runtime import items
+from interlock.runtime.answering import NO_WISH
+from interlock.runtime.beside import Input
+from interlock.runtime.output import answer
 from interlock.runtime.ports import Aborted, AbortRefused, Accepted, Consumed, Failed, Finished, Output, Refused, Reply
-from interlock.session.books import InputReleased, Produced, TurnReleased
+from interlock.session.books import InputReleased, TurnReleased
 from interlock.tables import messages as m
-from interlock.wire import outbound
 from interlock.wire.lifecycle import LifecycleFacts
 from interlock.wire.session_object import detection
 
 if TYPE_CHECKING:
     from interlock.runtime.driver import Driver
-
-PCM_BYTES_PER_MS = 48
-"""PCM16 mono at 24 kHz: 24 samples of 2 bytes."""
 
 
 def hear(driver: Driver, incarnation: int, reply: Reply) -> None:
@@ -42,18 +41,17 @@ def hear(driver: Driver, incarnation: int, reply: Reply) -> None:
 
 def _output(driver: Driver, incarnation: int, output: Output) -> None:
     match output.kind:
-        case "audio":
-            _audio(driver, incarnation, output)
-        case "text":
-            _text(driver, incarnation, output)
+        case "audio" | "text" | "function_call" | "usage":
+            answer(driver, incarnation, output)
         case _ if not _listens(driver, incarnation, output.request_id):
             driver.host.count_stale()
         case "speech_started":
-            driver.tell("input_audio_buffer.speech_started", _facts(driver, output))
+            facts = _facts(driver, output)
+            driver.tell("input_audio_buffer.speech_started", facts)
             _interrupt(driver)
         case "speech_stopped":
             driver.tell("input_audio_buffer.speech_stopped", _facts(driver, output))
-            driver.tell("input_audio_buffer.committed", _facts(driver, output))
+            items.commit_turn(driver, _held(driver, output))
         case "transcript":
             _transcript(driver, output)
         case kind:
@@ -62,45 +60,23 @@ def _output(driver: Driver, incarnation: int, output: Output) -> None:
             log.warning(text, driver.session_id, output.request_id, kind, extra=driver.about)
 
 
-def _audio(driver: Driver, incarnation: int, output: Output) -> None:
-    ms = len(output.payload) / PCM_BYTES_PER_MS
-    seq = driver.produce(Produced(output.request_id, incarnation, output.epoch, ms))
-    if seq:
-        driver.touch()
-        data = driver.value.cells["request", output.request_id].data
-        driver.hold(seq, output.epoch, outbound.audio_delta(seq, data.response_id, output.payload))
-
-
-def _text(driver: Driver, incarnation: int, output: Output) -> None:
-    """A piece of the reply: the client reads it, and the next stage speaks it."""
-    seq = driver.produce(Produced(output.request_id, incarnation, output.epoch))
-    if not seq:
-        return
-    response_id = driver.value.cells["request", output.request_id].data.response_id
-    chain = driver.value.cells["response", response_id].data.chain
-    text = output.payload.decode("utf-8", "replace")
-    driver.speeches[response_id].said.append(text)
-    driver.hold(seq, output.epoch, outbound.transcript_delta(seq, response_id, text))
-    for after in chain[chain.index(output.request_id) + 1 :][:1]:
-        acts.append_input(driver, after, output.payload)
-
-
 def _transcript(driver: Driver, output: Output) -> None:
-    """A whole turn was heard: the client reads it, and an answer is due."""
-    unasked = _release_turn(driver, output)
+    """A whole turn was heard: the client reads it, and an answer may be due."""
+    unasked, held = _release_turn(driver, output), _held(driver, output)
     text = output.payload.decode("utf-8", "replace")
-    if not text and output.reason == "commit":
+    if not text and output.reason == "commit" and not held.awaits:
         driver.tell(
             "error", LifecycleFacts(code="input_audio_buffer_empty", message="nothing was said since the last turn")
         )
         driver.wanted = None if driver.is_heard_out else driver.wanted
         return
-    driver.tell("conversation.item.input_audio_transcription.completed", _facts(driver, output, text))
-    driver.last_turn = text
-    asked = driver.wanted is not None and driver.is_heard_out
-    if asked or unasked:
-        driver.wanted = None if asked else driver.wanted
-        driver.host.answer(driver, text)
+    if not held.awaits:
+        items.commit_turn(driver, held)
+    items.understand_turn(driver, held, text, output.at_ms)
+    wish = driver.wanted if driver.is_heard_out else None
+    if wish is not None or unasked:
+        driver.wanted = driver.wanted if wish is None else None
+        driver.host.answer(driver, wish or NO_WISH)
 
 
 def _interrupt(driver: Driver) -> None:
@@ -147,12 +123,9 @@ def _takes_turns(driver: Driver, what: str) -> bool:
     return how is not None and bool(how.get(what))
 
 
-def _facts(driver: Driver, output: Output, transcript: str = "") -> LifecycleFacts:
-    item_id = f"item_{output.request_id}.{driver.value.answered + 1}"
-    return LifecycleFacts(
-        session_id=driver.session_id,
-        epoch=driver.value.epoch,
-        at_ms=output.at_ms,
-        item_id=item_id,
-        transcript=transcript,
-    )
+def _held(driver: Driver, output: Output) -> Input:
+    return driver.inputs.setdefault(output.request_id, Input())
+
+
+def _facts(driver: Driver, output: Output) -> LifecycleFacts:
+    return LifecycleFacts(at_ms=output.at_ms, item_id=items.begin_turn(driver, _held(driver, output)))

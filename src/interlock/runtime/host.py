@@ -20,6 +20,7 @@ import trio
 
 from interlock.errors import ClientError, Defect, LimitReached
 from interlock.machine import Message
+from interlock.runtime.answering import NO_WISH, speech_of
 from interlock.runtime.beside import Offer, Timer
 from interlock.runtime.claim import Claim
 from interlock.runtime.deadlines import Deadlines
@@ -27,14 +28,14 @@ from interlock.runtime.delivery import Delivery
 from interlock.runtime.driver import Driver
 from interlock.runtime.ledger import limits_of, note, owed_by
 from interlock.runtime.perform import Failure, contain
-from interlock.runtime.ports import Fleet, Pipeline, Recorder, Reply, Transport
+from interlock.runtime.ports import Fleet, Pipeline, Recorder, Reply, Transport, WritingPipeline
 from interlock.runtime.room import Room
 from interlock.runtime.silent import Silent
 from interlock.runtime.talk import Session
 from interlock.runtime.tombs import Tombs
 from interlock.runtime.waiter import Waiter
 from interlock.runtime.writer import TrioWriter
-from interlock.session.asked import check_config
+from interlock.session.asked import Wish, check_config, check_modalities, writes
 from interlock.session.credential import digest_of
 from interlock.session.settings import Settings
 from interlock.tables import messages as m
@@ -277,10 +278,20 @@ class Host:
         """Say whether this incarnation of a stage's worker is known to be gone."""
         return incarnation <= self._gone.get(stage, 0)
 
-    def answer(self, driver: Driver, text: str) -> None:
-        """Ask for a response to a whole turn."""
+    def answer(self, driver: Driver, wish: Wish = NO_WISH) -> None:
+        """Ask for a response to what was said last, or to what the wish names."""
         response_id = f"resp_{driver.session_id.removeprefix('sess_')}_{driver.value.answered + 1}"
-        driver.speak(response_id, text, tuple(self.pipeline.answer))
+        speech = speech_of(driver, wish)
+        stages = self.pipeline.write if isinstance(self.pipeline, WritingPipeline) and speech.written else None
+        driver.speak(response_id, speech, tuple(stages or self.pipeline.answer))
+
+    def check(self, config: Mapping[str, Any]) -> None:
+        """Refuse a configuration that no session here can have. Raises :class:`ClientError`."""
+        check_config(config, self.settings)
+        check_modalities(config)
+        if writes(config) and not isinstance(self.pipeline, WritingPipeline):
+            text = "this pipeline answers in audio only"
+            raise ClientError("invalid_session_config", text, param="output_modalities")
 
     def count_stale(self) -> None:
         """Count something that came for what is no more."""
@@ -346,7 +357,7 @@ class Host:
         if self.slots >= self.settings.max_sessions:
             self.turned_away["resource_exhausted"] += 1
             raise LimitReached("max_sessions", self.settings.max_sessions)
-        check_config(config, self.settings)
+        self.check(config)
         session_id = f"sess_{secrets.token_urlsafe(16)}"
         driver = self.drivers[session_id] = Driver(self, session_id, config)
         self.high_water["max_sessions"] = max(self.slots, self.high_water.get("max_sessions", 0))

@@ -45,6 +45,10 @@ def used_by(driver: Driver) -> dict[str, int]:
         "max_retries": max(
             (c.data.retries for (name, _), c in driver.value.cells.items() if name == "request"), default=0
         ),
+        "max_items": len(driver.conversation),
+        "conversation_bytes": driver.conversation.size,
+        "max_calls": max((len(speech.calls) for speech in driver.speeches.values()), default=0),
+        "speech_bytes": max((speech.said_bytes for speech in driver.speeches.values()), default=0),
         "max_notices": max((d.notices for d in driver.deliveries.values()), default=0),
         "journal_bytes": driver.frames.size,
         "input_bytes": driver.value.input_bytes,

@@ -7,7 +7,7 @@ outcome comes back as a reply or an event. Order is part of each port: what is h
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import msgspec
 
@@ -59,6 +59,21 @@ class Output(msgspec.Struct, frozen=True, tag=True):
     payload: bytes = b""
     at_ms: int = 0
     reason: str = ""
+
+
+class FunctionCall(msgspec.Struct, frozen=True):
+    """The payload of an output of kind ``function_call``, as JSON. Without a ``call_id`` one is given."""
+
+    name: str
+    arguments: str
+    call_id: str | None = None
+
+
+class Usage(msgspec.Struct, frozen=True):
+    """The payload of an output of kind ``usage``, as JSON: tokens, added to those that the response has used."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
 
 
 class Consumed(msgspec.Struct, frozen=True, tag=True):
@@ -174,7 +189,20 @@ class Pipeline(Protocol):
         """Get ready for a session with this configuration; may await anything, and may refuse like ``check``."""
 
     def params(self, stage: str, config: Mapping[str, Any], text: str) -> Mapping[str, Any]:
-        """Return what is submitted to ``stage``; ``text`` is the turn that is answered, for the model stage."""
+        """Return what is submitted to ``stage``; ``text`` is the turn that is answered, for the model stage.
+
+        For a stage that answers, ``config`` is the session's, with what this one response is to have otherwise, and
+        under ``input`` the items of the conversation that it answers (``docs/wire.md``), the newest last.
+        """
+
+
+@runtime_checkable
+class WritingPipeline(Pipeline, Protocol):
+    """A pipeline that can also answer in text alone."""
+
+    @property
+    def write(self) -> Sequence[str]:
+        """The stages that answer in text, the model first."""
 
 
 class Recorder(Protocol):

@@ -9,18 +9,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from interlock.errors import ClientError, LimitReached
-from interlock.runtime import acts
+from interlock.errors import ClientError
+from interlock.runtime import acts, items
+from interlock.runtime.answering import ask
 from interlock.runtime.beside import Input
 from interlock.runtime.delivery import Notice
-from interlock.session.asked import check_config, idle_time
+from interlock.session.asked import idle_time
 from interlock.session.books import Acknowledged, InputQueued, InputReleased, PlaybackAcked, TurnCommitted
-from interlock.session.facts import fences_with_one_more
 from interlock.session.reasons import callers_reason
 from interlock.session.settings import Settings
 from interlock.tables import messages as m
 from interlock.wire import outbound
 from interlock.wire.dialect import DUPLEX, Dialect
+from interlock.wire.items import GivenItem
 from interlock.wire.session_object import merged
 
 if TYPE_CHECKING:
@@ -109,18 +110,7 @@ class Session:
         there is no turn, or a response is live or was asked for already, and :class:`LimitReached` (``max_fences``)
         when too many epochs are still to be cleaned up.
         """
-        driver = self._active()
-        if driver.wanted is not None or any(machine == "response" for machine, _ in driver.value.cells):
-            raise ClientError("response_already_active", "cancel the response that is live, or wait for it")
-        if not driver.is_heard_out:
-            driver.wanted = options or {}
-            return
-        if driver.last_turn is None:
-            raise ClientError("response_create_without_input", "no turn was heard yet")
-        limit = driver.settings.max_fences
-        if fences_with_one_more(driver.value, driver.value.cells) > limit:
-            raise LimitReached("max_fences", limit)
-        driver.host.answer(driver, driver.last_turn)
+        ask(self._active(), options or {})
 
     def update(self, changes: Mapping[str, Any]) -> Mapping[str, Any]:
         """Change the configuration for what is asked from now on; return all of it, with the session's ``id``.
@@ -131,7 +121,7 @@ class Session:
         driver = self._active()
         config = merged(driver.config, changes)
         driver.host.pipeline.check(config)
-        check_config(config, driver.settings)
+        driver.host.check(config)
         idle_s = idle_time(config, driver.settings)
         self._check_hearing(config)
         if idle_s != driver.value.cells["lease", None].data.idle_s:
@@ -162,6 +152,30 @@ class Session:
     def ack(self, position: int, claimed: int = 0) -> None:
         """Say what the client has. ``claimed`` is the generation that it names, which proves that it read it."""
         self._current().dispatch(Acknowledged(self.generation, position, claimed))
+
+    def create_item(self, item: GivenItem, previous_item_id: str | None = None) -> None:
+        """Add an item to the conversation: at the end, after another one, or first (``root``).
+
+        Raises :class:`ClientError`: ``item_not_found``, ``invalid_function_call_output``, ``bad_event`` for one that is
+        too large or has an id that is taken, and :class:`LimitReached` (``max_items``, ``conversation_bytes``).
+        """
+        items.create(self._active(), item, previous_item_id)
+
+    def item(self, item_id: str) -> Mapping[str, Any]:
+        """Return an item of the conversation. Raises :class:`ClientError` (``item_not_found``)."""
+        return self._active().conversation.get(item_id)
+
+    def delete_item(self, item_id: str) -> None:
+        """Let go of an item of the conversation. Raises :class:`ClientError` (``item_not_found``)."""
+        items.delete(self._active(), item_id)
+
+    def truncate_item(self, item_id: str, played_ms: int) -> None:
+        """Cut what a response has said to what was heard of it: a playback position, too.
+
+        Raises :class:`ClientError`: ``item_not_found``, ``playback_item_not_found``, and ``bad_event`` for what was not
+        spoken.
+        """
+        items.truncate(self._active(), item_id, played_ms)
 
     def playback_ack(self, response_id: str, played_ms: float) -> None:
         """Say how much of a response was heard."""

@@ -4,11 +4,66 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 from interlock.errors import ClientError
 from interlock.session.settings import Settings
 from interlock.wire.outbound import encode
+from interlock.wire.session_object import merged, modalities
+
+MAX_METADATA: Final = 16
+MAX_KEY, MAX_VALUE = 64, 512
+"""Of the metadata of a response: pairs, and characters."""
+
+
+class Wish(NamedTuple):
+    """What one response is to have otherwise than its session, by ``response.create``."""
+
+    changes: Mapping[str, Any] = {}
+    metadata: Mapping[str, str] | None = None
+    in_band: bool = True
+    """Whether it becomes part of the conversation (``conversation: "none"`` says that it does not)."""
+
+    def applied(self, config: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the configuration of the session with these wishes."""
+        return merged(config, self.changes)
+
+
+def wish_of(response: Mapping[str, Any], settings: Settings) -> Wish:
+    """Read the ``response`` of a ``response.create``. Raises :class:`ClientError` that names the field."""
+    check_config(response, settings)
+    metadata, conversation = response.get("metadata"), response.get("conversation", "auto")
+    if metadata is not None and not _is_metadata(metadata):
+        text = f"metadata is at most {MAX_METADATA} strings of {MAX_VALUE} characters by names of {MAX_KEY}"
+        raise ClientError("bad_event", text, param="response.metadata")
+    if conversation not in ("auto", "none"):
+        raise ClientError("bad_event", "conversation is auto or none", param="response.conversation")
+    if not isinstance(response.get("input", []), list):
+        raise ClientError("bad_event", "input is a list of items", param="response.input")
+    changes = {name: value for name, value in response.items() if name not in ("metadata", "conversation")}
+    if "output_modalities" in changes:
+        changes["modalities"] = changes.pop("output_modalities")
+    check_modalities(changes)
+    return Wish(changes, metadata, conversation == "auto")
+
+
+def check_modalities(config: Mapping[str, Any]) -> None:
+    """Refuse what is no way to answer: it is audio, with its transcript, or text alone."""
+    wanted = config.get("modalities")
+    if wanted is not None and (not isinstance(wanted, list) or not set(wanted) <= {"audio", "text"} or not wanted):
+        raise ClientError("invalid_session_config", "output is audio, or text", param="output_modalities")
+
+
+def writes(config: Mapping[str, Any]) -> bool:
+    """Whether an answer is to be text alone."""
+    return modalities(config) == ["text"]
+
+
+def _is_metadata(metadata: Any) -> bool:
+    if not isinstance(metadata, Mapping) or len(metadata) > MAX_METADATA:
+        return False
+    pairs = metadata.items()
+    return all(isinstance(v, str) and len(k) <= MAX_KEY and len(v) <= MAX_VALUE for k, v in pairs)
 
 
 def check_config(config: Mapping[str, Any], settings: Settings) -> None:

@@ -34,6 +34,15 @@ class Sequenced(Message):
 
 
 @dataclass(frozen=True, slots=True)
+class MessageBegun(Message):
+    """A response begins to say something: ``opening`` events now, and ``closing`` more with its end."""
+
+    response_id: str
+    opening: int
+    closing: int
+
+
+@dataclass(frozen=True, slots=True)
 class Handed(Message):
     """A writer took frames up to ``through`` and hands them to its transport now."""
 
@@ -101,6 +110,7 @@ class TurnReleased(Message):
 Books: TypeAlias = (
     Produced
     | Sequenced
+    | MessageBegun
     | Handed
     | Acknowledged
     | Trimmed
@@ -113,10 +123,10 @@ Books: TypeAlias = (
 )
 
 
-def produced(value: Value, event: Produced) -> Value:
-    """Sequence a delta of the current epoch, from a request that runs; count anything else as stale."""
+def is_fresh(value: Value, event: Produced) -> bool:
+    """Whether a delta is of the current epoch, and from a request that runs."""
     cell = value.cells.get(("request", event.request_id))
-    fresh = (
+    return bool(
         cell is not None
         and event.epoch == value.epoch
         and cell.state == "RUNNING"
@@ -124,12 +134,17 @@ def produced(value: Value, event: Produced) -> Value:
         and cell.data.response_id  # what listens has nothing to say
         and value.cells["session", None].state == "OPEN"
     )
-    if not fresh or cell is None:
+
+
+def produced(value: Value, event: Produced) -> Value:
+    """Sequence a delta of the current epoch, from a request that runs; count anything else as stale."""
+    if not is_fresh(value, event):
         return value._replace(stale=value.stale + 1)
     journal = value.journal._replace(head=value.journal.head + 1)
     if not event.ms:
         return value._replace(journal=journal)
-    return value._replace(journal=journal, playback=_made(value.playback, cell.data.response_id, event.ms))
+    response_id = value.cells["request", event.request_id].data.response_id
+    return value._replace(journal=journal, playback=_made(value.playback, response_id, event.ms))
 
 
 def sequenced(value: Value, event: Sequenced) -> Value:
@@ -137,6 +152,17 @@ def sequenced(value: Value, event: Sequenced) -> Value:
     if value.state("session") != "OPEN":
         return value._replace(stale=value.stale + 1)
     return value._replace(journal=value.journal._replace(head=value.journal.head + event.count))
+
+
+def message_begun(value: Value, event: MessageBegun) -> Value:
+    """Take numbers for the events that begin a message, and remember how many its end will take."""
+    after = sequenced(value, Sequenced(event.opening))
+    if after.journal.head == value.journal.head:
+        return after
+    closing, name = event.closing, event.response_id
+    return after._replace(
+        playback=tuple(e._replace(closing=closing) if e.response_id == name else e for e in after.playback)
+    )
 
 
 def handed(value: Value, event: Handed) -> Value:
@@ -225,6 +251,7 @@ def _made(playback: tuple[Playback, ...], response_id: str, ms: float) -> tuple[
 APPLY: dict[type[Message], Callable[[Value, Any], Value]] = {
     Produced: produced,
     Sequenced: sequenced,
+    MessageBegun: message_begun,
     Handed: handed,
     Acknowledged: acknowledged,
     Trimmed: trimmed,

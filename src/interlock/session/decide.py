@@ -95,12 +95,13 @@ def _fold(value: Value, effect: Message) -> tuple[Value, Message]:
 def _append(value: Value, effect: m.AppendEvent) -> tuple[Value, Message]:
     journal = value.journal
     playback = value.playback
+    count = len(EXPANSIONS[effect.kind])
     if effect.kind == "response.created":
         playback = (*playback, Playback(effect.response_id))[-value.settings.max_playback :]
     elif effect.kind == "response.done":
+        count = 1 + sum(e.closing for e in playback if e.response_id == effect.response_id)
         playback = tuple(e._replace(ended=True) if e.response_id == effect.response_id else e for e in playback)
-    head = journal.head + len(EXPANSIONS[effect.kind])
-    after = value._replace(journal=journal._replace(head=head), playback=playback)
+    after = value._replace(journal=journal._replace(head=journal.head + count), playback=playback)
     return after, replace(effect, seq=journal.head + 1)
 
 

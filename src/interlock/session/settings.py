@@ -38,6 +38,8 @@ class Settings(BaseModel):
     max_notices: int = Field(default=64, ge=1, description="unsent notices (errors, heartbeats) of one transport")
     max_refusals: int = Field(default=4, ge=1, description="first messages of one connection that may be refused")
     max_playback: int = Field(default=16, ge=1, description="responses of one session whose playback is remembered")
+    max_items: int = Field(default=512, ge=8, description="items of one session's conversation")
+    max_calls: int = Field(default=16, ge=1, description="function calls of one response")
     max_tombstones: int = Field(default=10_000, ge=1, description="ended sessions whose end is remembered")
 
     journal_bytes: int = Field(default=8 * MIB, ge=64 * 1024, description="frames kept for replay, per session")
@@ -56,6 +58,11 @@ class Settings(BaseModel):
     frame_bytes: int = Field(default=15 * MIB, ge=1024, description="one client message")
     write_bytes: int = Field(default=64 * 1024, ge=1024, description="frames handed to a transport in one write")
 
+    item_bytes: int = Field(default=256 * 1024, ge=1024, description="one item that a client adds, as JSON")
+    conversation_bytes: int = Field(
+        default=MIB, ge=16 * 1024, description="items of one session's conversation, as JSON"
+    )
+    speech_bytes: int = Field(default=64 * 1024, ge=1024, description="text and function calls of one response")
     config_bytes: int = Field(default=64 * 1024, ge=1024, description="configuration of one session, as JSON")
 
     first_s: float = Field(default=10.0, gt=0, description="a connection says its first message, or is closed")
@@ -80,6 +87,7 @@ class Settings(BaseModel):
         self._at_most("grace_s", "journal_age_s")
         self._at_most("idle_s", "idle_max_s")
         self._at_most("write_bytes", "journal_bytes")
+        self._at_most("item_bytes", "conversation_bytes")
         self._at_most("cleanup_s", "shutdown_s")
         self._at_most("drain_s", "shutdown_s")
         if self.max_steps < STEPS_A_REQUEST * self.max_requests:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from interlock.errors import ClientError
 from interlock.machine import Address, Cell
 from interlock.session.credential import Credential
 from interlock.session.settings import Settings
@@ -36,6 +37,8 @@ class Playback(NamedTuple):
     played_ms: float = 0.0
     ended: bool = False
     cleared: bool = False
+    closing: int = 0
+    """How many events end its message, beside ``response.done``; none where it has said nothing."""
 
 
 class Value(NamedTuple):
@@ -67,6 +70,13 @@ class Value(NamedTuple):
         """Return the state of one machine, or the empty string when there is no such instance."""
         cell = self.cells.get((machine, key))
         return cell.state if cell is not None else ""
+
+    def played(self, response_id: str) -> Playback:
+        """Return how far a response got. Raises :class:`ClientError` where it is not remembered."""
+        for entry in self.playback:
+            if entry.response_id == response_id:
+                return entry
+        raise ClientError("playback_item_not_found", f"no response {response_id!r} is remembered")
 
     @property
     def generation(self) -> int:

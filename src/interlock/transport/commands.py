@@ -58,6 +58,15 @@ def command(session: Session, message: wire.ClientMessage) -> None:
             session.notify(outbound.input_cleared)
         case wire.ResponseCreate():
             session.create_response(message.response)
+        case wire.ItemCreate():
+            session.create_item(message.item, message.previous_item_id)
+        case wire.ItemRetrieve():
+            item = session.item(message.item_id)
+            session.notify(lambda n: outbound.event("conversation.item.retrieved", n, item=item))
+        case wire.ItemDelete():
+            session.delete_item(message.item_id)
+        case wire.ItemTruncate():
+            session.truncate_item(message.item_id, message.audio_end_ms)
         case wire.Heartbeat():
             session.heartbeat()
         case wire.SessionUpdate():

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final, TypeAlias, get_args
 import msgspec
 
 from interlock.wire.config import SessionConfig, check_depth
+from interlock.wire.items import GivenItem
 
 MAX_POSITION: Final = 2**53
 Position: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=MAX_POSITION)]
@@ -114,6 +115,33 @@ class PlaybackAck(Message, frozen=True, kw_only=True, tag="playback.ack"):
     item_id: Name | None = None
 
 
+class ItemCreate(Message, frozen=True, kw_only=True, tag="conversation.item.create"):
+    """Add an item to the conversation: at the end, or after another one, or first (``root``)."""
+
+    item: GivenItem
+    previous_item_id: Name | None = None
+
+
+class ItemRetrieve(Message, frozen=True, kw_only=True, tag="conversation.item.retrieve"):
+    """Send me this item once more."""
+
+    item_id: Name
+
+
+class ItemDelete(Message, frozen=True, kw_only=True, tag="conversation.item.delete"):
+    """Let go of this item."""
+
+    item_id: Name
+
+
+class ItemTruncate(Message, frozen=True, kw_only=True, tag="conversation.item.truncate"):
+    """The user has heard so much of this item, and hears no more of it."""
+
+    item_id: Name
+    audio_end_ms: Position
+    content_index: Position = 0
+
+
 Plain: TypeAlias = (
     Heartbeat
     | EventAck
@@ -127,6 +155,10 @@ Plain: TypeAlias = (
     | OutputClear
     | BargeIn
     | PlaybackAck
+    | ItemCreate
+    | ItemRetrieve
+    | ItemDelete
+    | ItemTruncate
 )
 """Every message that decodes in one pass."""
 

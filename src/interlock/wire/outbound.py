@@ -111,14 +111,31 @@ class _TranscriptDelta(msgspec.Struct, frozen=True, tag_field="type", tag="respo
     content_index: int = 0
 
 
-def audio_delta(seq: int, response_id: str, pcm: bytes, rate: int = 24000) -> bytes:
-    """Encode a piece of output audio: PCM16 mono at ``rate``."""
-    return encode(_AudioDelta(f"event_{seq}", seq, response_id, f"item_{response_id}", pcm, rate))
+class _TextDelta(msgspec.Struct, frozen=True, tag_field="type", tag="response.output_text.delta"):
+    """A piece of what the response writes."""
+
+    event_id: str
+    server_event_seq: int
+    response_id: str
+    item_id: str
+    delta: str
+    output_index: int = 0
+    content_index: int = 0
 
 
-def transcript_delta(seq: int, response_id: str, text: str) -> bytes:
+def audio_delta(seq: int, response_id: str, pcm: bytes, rate: int = 24000, *, index: int = 0) -> bytes:
+    """Encode a piece of output audio: PCM16 mono at ``rate``. ``index`` is the place of its item in the output."""
+    return encode(_AudioDelta(f"event_{seq}", seq, response_id, f"item_{response_id}", pcm, rate, output_index=index))
+
+
+def transcript_delta(seq: int, response_id: str, text: str, *, index: int = 0) -> bytes:
     """Encode a piece of the text that the response speaks."""
-    return encode(_TranscriptDelta(f"event_{seq}", seq, response_id, f"item_{response_id}", text))
+    return encode(_TranscriptDelta(f"event_{seq}", seq, response_id, f"item_{response_id}", text, index))
+
+
+def text_delta(seq: int, response_id: str, text: str, *, index: int = 0) -> bytes:
+    """Encode a piece of a response that is text alone."""
+    return encode(_TextDelta(f"event_{seq}", seq, response_id, f"item_{response_id}", text, index))
 
 
 def _credentials(kind: str, session: Mapping[str, Any], generation: int, resume_token: str | None) -> dict[str, Any]:

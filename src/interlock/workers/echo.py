@@ -35,10 +35,11 @@ EAGERNESS: Final = {"low": 1200, "medium": 700, "auto": 700, "high": 350}
 
 
 class EchoPipeline:
-    """Implements :class:`interlock.runtime.ports.Pipeline`: voice activity and recognition, a reply, a voice."""
+    """Implements :class:`interlock.runtime.ports.WritingPipeline`: voice activity and recognition, a reply, a voice."""
 
     listen: str = EARS
     answer: tuple[str, ...] = (MIND, VOICE)
+    write: tuple[str, ...] = (MIND,)
 
     def check(self, config: Mapping[str, Any]) -> None:
         """Refuse a format, or a way of taking turns, that this agent does not have."""

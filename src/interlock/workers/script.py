@@ -17,6 +17,7 @@ from interlock.runtime.ports import (
     Refused,
     Reply,
 )
+from interlock.wire.outbound import encode
 from interlock.workers.protocol import Abort, Append, Finish, Order, Stop, Submit
 
 FRAME_S = 0.04
@@ -45,6 +46,10 @@ class Script:
     begins: Literal["submit", "input", "finish"] = "submit"
     """What sets off the texts and frames below."""
     texts: tuple[str, ...] = ()
+    calls: tuple[tuple[str, str], ...] = ()
+    """Function calls, each a name and its arguments, after the texts."""
+    tokens: tuple[int, int] | None = None
+    """What it says that it used, of input and of output, after the calls."""
     frames: int = 0
     """So many frames of audio follow, one each 40 ms,"""
     ahead: int = 1
@@ -187,8 +192,15 @@ class ScriptedStage:
         if request is None:
             return
         self._soon(lambda: self._begin(request_id, "finish"))
+        if self.script.begins == "input" and self.script.frames and self.script.ends:
+            self._soon(lambda: self._end_without_input(request))
         if self.script.transcript is not None:
             self._soon(lambda: self._while_held(request, lambda: self._understand(request)))
+
+    def _end_without_input(self, request: ScriptedRequest) -> None:
+        """A stage that waits for input, and gets none, has nothing to make."""
+        if not request.begun and self.held.get(request.request_id) is request:
+            self.finish(request.request_id)
 
     def _understand(self, request: ScriptedRequest) -> None:
         if request.heard and not request.params.get("manual"):
@@ -207,11 +219,21 @@ class ScriptedStage:
 
     def _begin(self, request_id: str, by: str) -> None:
         request, script = self.held.get(request_id), self.script
-        if request is None or request.begun or script.begins != by or not (script.texts or script.frames):
+        if (
+            request is None
+            or request.begun
+            or script.begins != by
+            or not (script.texts or script.calls or script.frames)
+        ):
             return
         request.begun = True
         for text in script.texts:
             self.output(request_id, "text", text.encode())
+        for name, arguments in script.calls:
+            self.output(request_id, "function_call", encode({"name": name, "arguments": arguments}))
+        if script.tokens is not None:
+            used = dict(zip(("input_tokens", "output_tokens"), script.tokens, strict=True))
+            self.output(request_id, "usage", encode(used))
         self._frame(request, 0, script.frames, script.ahead, script.ends)
 
     def _frame(self, request: ScriptedRequest, index: int, frames: int, ahead: int, ends: bool) -> None:

@@ -12,7 +12,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
-OutputKind: TypeAlias = Literal["speech_started", "speech_stopped", "transcript", "text", "audio", "finished", "failed"]
+OutputKind: TypeAlias = Literal[
+    "speech_started",
+    "speech_stopped",
+    "transcript",
+    "text",
+    "audio",
+    "function_call",
+    "usage",
+    "finished",
+    "failed",
+]
 """``finished`` and ``failed`` end a request; each that was opened gets exactly one, unless it is closed first."""
 
 
@@ -29,7 +39,9 @@ class StageRequest:
 class StageOutput:
     """Something a model made.
 
-    ``payload`` is UTF-8 text, or PCM16 mono audio in native rate; ``at_ms`` is its position in the request's own audio
+    ``payload`` is UTF-8 text, or PCM16 mono audio in native rate, or JSON: of a ``function_call`` ``name``,
+    ``arguments`` (a string) and, if the model gives one, ``call_id``; of a ``usage`` ``input_tokens`` and
+    ``output_tokens``, to be added to what the response has used. ``at_ms`` is its position in the request's own audio
     (input audio for ``speech_*``, output audio for ``audio``).
     """
 

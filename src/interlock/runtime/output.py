@@ -1,0 +1,117 @@
+"""What an answering stage makes, and where it goes: to the journal, to the next stage, into the conversation.
+
+An output of an older epoch, or of a request that is over, is stale: it is counted, and nothing else happens.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
+
+from interlock.runtime import acts, items
+from interlock.runtime.beside import Speech
+from interlock.runtime.ports import FunctionCall, Output, Usage
+from interlock.session.books import Produced, is_fresh
+from interlock.tables import messages as m
+from interlock.wire import outbound
+
+if TYPE_CHECKING:
+    from interlock.runtime.driver import Driver
+
+T = TypeVar("T")
+
+PCM_BYTES_PER_MS = 48
+"""PCM16 mono at 24 kHz: 24 samples of 2 bytes."""
+
+
+def answer(driver: Driver, incarnation: int, output: Output) -> None:
+    """Take one output of a response."""
+    cell = driver.value.cells.get(("request", output.request_id))
+    response_id: str = cell.data.response_id if cell is not None else ""
+    speech = driver.speeches.get(response_id)
+    if output.kind == "audio":
+        _audio(driver, incarnation, output, speech, response_id)
+        return
+    event = Produced(output.request_id, incarnation, output.epoch)
+    if speech is None or not is_fresh(driver.value, event):
+        driver.produce(event)  # counted, and refused
+        return
+    driver.touch()
+    match output.kind:
+        case "text":
+            _text(driver, event, response_id, speech, output.payload)
+        case "function_call":
+            _call(driver, event, response_id, speech, output.payload)
+        case _:
+            _usage(driver, event, speech, output.payload)
+
+
+def _audio(driver: Driver, incarnation: int, output: Output, speech: Speech | None, response_id: str) -> None:
+    """One frame: a comparison, a number, an entry in the journal. Only the first one begins a message."""
+    ms = len(output.payload) / PCM_BYTES_PER_MS
+    event = Produced(output.request_id, incarnation, output.epoch, ms)
+    if speech is not None and speech.index is None and is_fresh(driver.value, event):
+        items.begin_message(driver, response_id, speech)
+    if seq := driver.produce(event):
+        driver.touch()
+        index = speech.index if speech is not None else 0
+        driver.hold(seq, event.epoch, outbound.audio_delta(seq, response_id, output.payload, index=index or 0))
+
+
+def _text(driver: Driver, event: Produced, response_id: str, speech: Speech, payload: bytes) -> None:
+    """A piece of the reply: the client reads it, and the next stage speaks it."""
+    if not _has_room(driver, event, speech, len(payload)):
+        return
+    if speech.index is None:
+        items.begin_message(driver, response_id, speech)
+    if not (seq := driver.produce(event)):
+        return
+    text = payload.decode("utf-8", "replace")
+    speech.said.append(text)
+    encode = outbound.text_delta if speech.written else outbound.transcript_delta
+    driver.hold(seq, event.epoch, encode(seq, response_id, text, index=speech.index or 0))
+    chain = driver.value.cells["response", response_id].data.chain
+    for after in chain[chain.index(event.request_id) + 1 :][:1]:
+        acts.append_input(driver, after, payload)
+
+
+def _call(driver: Driver, event: Produced, response_id: str, speech: Speech, payload: bytes) -> None:
+    """A function call: passed through to the client, whole."""
+    call = _read(driver, event, payload, FunctionCall)
+    if call is None or not _has_room(driver, event, speech, len(payload)):
+        return
+    if len(speech.calls) >= driver.settings.max_calls:
+        _fail(driver, event, "max_calls")
+        return
+    items.make_call(driver, response_id, event.epoch, speech, call)
+
+
+def _usage(driver: Driver, event: Produced, speech: Speech, payload: bytes) -> None:
+    used = _read(driver, event, payload, Usage)
+    for name in ("input_tokens", "output_tokens") if used is not None else ():
+        speech.usage[name] = speech.usage.get(name, 0) + max(getattr(used, name), 0)
+
+
+def _read(driver: Driver, event: Produced, payload: bytes, kind: type[T]) -> T | None:
+    """Decode what a stage made; what is none of it fails the request, and nobody else's."""
+    try:
+        return msgspec.json.decode(payload, type=kind)
+    except (msgspec.DecodeError, RecursionError) as error:
+        log, text = driver.host.log, "%s: %s made no %s: %s"
+        log.error(text, driver.session_id, event.request_id, kind.__name__, error, extra=driver.about)
+        _fail(driver, event, "bad_stage_output")
+        return None
+
+
+def _has_room(driver: Driver, event: Produced, speech: Speech, size: int) -> bool:
+    """Count what a response says. One that says too much fails: whoever reads it has to keep it as well."""
+    speech.said_bytes += size
+    if speech.said_bytes <= driver.settings.speech_bytes:
+        return True
+    _fail(driver, event, "speech_bytes")
+    return False
+
+
+def _fail(driver: Driver, event: Produced, reason: str) -> None:
+    driver.dispatch(m.RequestFailed(event.request_id, event.incarnation, reason))
