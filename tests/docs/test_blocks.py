@@ -41,6 +41,7 @@ THEIR_OWN = {
     ("docs/machines.md", "toml"): "tests/spec/test_docs.py",
     ("docs/replay.md", "console"): "tests/proof/test_replay_cli.py",
     ("docs/replay.md", "toml"): "tests/proof/test_replay_cli.py",
+    ("docs/operations.md", "toml"): "tests/serve/test_layers.py",
     ("docs/reviews.md", "console"): "tests/draw/test_reviews.py",
     ("docs/tutorial.md", "console"): "tests/spec/test_tutorial.py",
     ("docs/tutorial.md", "python"): "tests/spec/test_tutorial.py",

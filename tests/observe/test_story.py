@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from collections import Counter
 from collections.abc import Iterator
 from io import StringIO
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -217,3 +219,17 @@ def test_the_exposition_says_what_the_books_say() -> None:
             assert metrics.dispatch.count > 10
 
     trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
+
+
+def test_every_metric_has_its_line_for_an_operator() -> None:
+    async def main() -> list[str]:
+        story, metrics = Story(), Metrics()
+        async with play(record=story) as scene:
+            text = Exposition(scene.host, metrics, story).text().decode()
+            return [line.split()[2] for line in text.splitlines() if line.startswith("# TYPE")]
+
+    names = trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
+    page = (Path(__file__).parents[2] / "docs/operations.md").read_text()
+    table = page.partition("## When a number moves")[2].partition("\n## ")[0]
+    told = set(re.findall(r"`(interlock_\w+?)(?:\{[^}]*\})?`", table))
+    assert told == set(names)

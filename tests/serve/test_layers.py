@@ -150,3 +150,11 @@ def test_a_variable_that_only_looks_like_a_setting_is_told_and_changes_nothing()
     read = configured(INTERLOCK_SERVICE_HOST="10.0.0.1", INTERLOCK_SESSION__GRACE="1", HOME="x")
     assert read.unknown == ("INTERLOCK_SERVICE_HOST", "INTERLOCK_SESSION__GRACE")
     assert "# INTERLOCK_SERVICE_HOST looks like a setting, and is none\n" in shown(read)
+
+
+def test_the_file_in_the_documentation_is_one(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs/operations.md").read_text()
+    block = re.search(r"^```toml\n(.*?)^```$", page, re.M | re.S)
+    assert block is not None
+    read = configured(file=block[1], folder=tmp_path)
+    assert (read.config.port, read.config.session.grace_s, read.config.log.format) == (9000, 60.0, "json")
