@@ -16,7 +16,7 @@ import pytest
 
 from interlock.cli import main
 from interlock.observe.record import FORMAT, sealed
-from interlock.proof import replay_cli
+from interlock.proof import telling
 from interlock.tables import SOURCES
 from tests.proof.replay_story import recorded
 
@@ -260,7 +260,7 @@ def test_a_folder_without_a_trace_and_a_trace_without_events(
 def test_a_long_replay_says_how_far_it_is(
     trace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(replay_cli, "PATIENCE_S", -1.0)
+    monkeypatch.setattr(telling, "PATIENCE_S", -1.0)
     lines = plain(trace)
     one = lines[1:-1]
     begun = {"trace": FORMAT, "part": 1, "tables": SOURCES, "states": {}}

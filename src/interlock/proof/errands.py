@@ -15,13 +15,11 @@ from interlock.proof.report import Report
 from interlock.proof.scenario import Scenario
 from interlock.proof.spread import cores
 from interlock.proof.sweep import Progress, sweep
+from interlock.proof.telling import EVERY_LINE_S, PATIENCE_S, Telling
 from interlock.proof.verdict import Limits
 
 OURS = "interlock.proof.scenarios"
 """The scenarios of our own runtime, which are swept where nobody names others."""
-
-PATIENCE_S = 2.0
-EVERY_S, EVERY_LINE_S = 0.5, 15.0
 
 
 class Errand(NamedTuple):
@@ -39,30 +37,17 @@ class Errand(NamedTuple):
         return load(self.target)[self.name]
 
 
-class Told:
-    """Says on stderr how far a sweep is and how long the known rest will take, once it has taken a while."""
+class Told(Telling):
+    """Says how far a sweep is, and how long the known rest will take."""
 
     def __init__(self, name: str) -> None:
+        super().__init__()
         self.name = name
-        self.next_s = PATIENCE_S
-        self.said = False
 
     def __call__(self, progress: Progress) -> None:
         """Say it, if the time has come."""
-        if progress.seconds >= self.next_s:
-            self.next_s = progress.seconds + (EVERY_S if sys.stderr.isatty() else EVERY_LINE_S)
-            self.said = True
-            rest = f"about {progress.left_s:.0f} s for those known so far"
-            self._write(f"{self.name}: {progress.done} of {progress.known} plans, {rest}")
-
-    def done(self) -> None:
-        """Leave the line."""
-        if self.said and sys.stderr.isatty():
-            sys.stderr.write("\r\x1b[K")
-
-    def _write(self, line: str) -> None:
-        sys.stderr.write(f"\r\x1b[K{line}" if sys.stderr.isatty() else f"{line}\n")
-        sys.stderr.flush()
+        rest = f"about {progress.left_s:.0f} s for those known so far"
+        self.say(progress.seconds, lambda: f"{self.name}: {progress.done} of {progress.known} plans, {rest}")
 
 
 class Ended:

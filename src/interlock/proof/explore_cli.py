@@ -18,6 +18,7 @@ from interlock.proof.explore.report import as_json, coverage, row_text, text
 from interlock.proof.explore.search import Limits, Progress, search
 from interlock.proof.explore.target import Unusable, models
 from interlock.proof.explore.verdict import Exploration, Finding, Verdict, judged
+from interlock.proof.telling import Telling
 from interlock.proof.world.bounds import LARGE, WORLDS
 from interlock.proof.world.model import SessionWorld
 from interlock.proof.world.worker import worker_world
@@ -39,8 +40,6 @@ worlds that together take every row. With one: the models of a Python file of yo
 
 WORKER = "worker"
 """The world of the host's own machine."""
-
-PATIENCE_S, EVERY_S = 2.0, 0.5
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -201,29 +200,17 @@ def _write_one(folder: Path, model: Model, finding: Finding) -> None:
     (folder / f"{stem}.json").write_text(json.dumps(written, indent=2) + "\n", "utf-8")
 
 
-class Told:
-    """Says on stderr how far a search is, once it has taken a while."""
+class Told(Telling):
+    """Says how far a search is."""
 
     def __init__(self, name: str) -> None:
+        super().__init__()
         self.name = name
-        self.next_s = PATIENCE_S
-        self.said = False
 
     def __call__(self, progress: Progress) -> None:
         """Say it, if the time has come."""
-        if progress.seconds >= self.next_s:
-            self.next_s = progress.seconds + EVERY_S * (1 if sys.stderr.isatty() else 20)
-            self.said = True
-            self._write(
-                f"{self.name}: {progress.states:,} states, {progress.waiting:,} of them to be looked at,"
-                f" depth {progress.depth}, {progress.seconds:.0f} s"
-            )
-
-    def done(self) -> None:
-        """Leave the line."""
-        if self.said and sys.stderr.isatty():
-            sys.stderr.write("\r\x1b[K")
-
-    def _write(self, line: str) -> None:
-        sys.stderr.write(f"\r\x1b[K{line}" if sys.stderr.isatty() else f"{line}\n")
-        sys.stderr.flush()
+        waiting = f"{progress.states:,} states, {progress.waiting:,} of them to be looked at"
+        self.say(
+            progress.seconds,
+            lambda: f"{self.name}: {waiting}, depth {progress.depth}, {progress.seconds:.0f} s",
+        )

@@ -15,12 +15,12 @@ from interlock.proof.fuzz import FLAT, Report, Target
 from interlock.proof.fuzz_campaign import cores, fuzz
 from interlock.proof.fuzz_corpus import Corpus
 from interlock.proof.fuzz_schedule import MAX_EVENTS, Found, Unusable, load
+from interlock.proof.telling import Telling
 
 HOLDS, BROKEN, UNUSABLE = 0, 1, 2
 
 FOLDER: Final = ".interlock/fuzz"
 UNITS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0}
-EVERY_S: Final = 0.5
 
 KINDS: Final = ("flat", "api", "sockets")
 
@@ -98,26 +98,12 @@ def target_of(kind: str, machines: tuple[str, ...] = ()) -> Target:
 # -------------------------------------------------------------------------------------------------------------- telling
 
 
-class Told:
-    """Says on stderr how far a campaign is: a line that moves, or a line now and then."""
-
-    def __init__(self) -> None:
-        self.next_s = 2.0
-        self.said = False
+class Told(Telling):
+    """Says how far a campaign is."""
 
     def __call__(self, report: Report) -> None:
         """Say it, if the time has come."""
-        if report.seconds >= self.next_s:
-            self.next_s = report.seconds + (EVERY_S if sys.stderr.isatty() else 30.0)
-            self.said = True
-            line = f"{head(report)}; {len(report.failures)} broken"
-            sys.stderr.write(f"\r\x1b[K{line}" if sys.stderr.isatty() else f"{line}\n")
-            sys.stderr.flush()
-
-    def done(self) -> None:
-        """Leave the line."""
-        if self.said and sys.stderr.isatty():
-            sys.stderr.write("\r\x1b[K")
+        self.say(report.seconds, lambda: f"{head(report)}; {len(report.failures)} broken")
 
 
 def head(report: Report) -> str:

@@ -32,7 +32,6 @@ from interlock.transport.endpoint import serve_websockets
 from interlock.transport.limits import SocketLimits
 from interlock.transport.websocket import WebSocketTransport
 
-Say: TypeAlias = Callable[["Line"], bytes]
 SocketAct: TypeAlias = Callable[["SocketWorld", int], Awaitable[None]]
 
 QUIET_S: Final = 0.003

@@ -15,9 +15,7 @@ from interlock.proof.replay_input import STDIN, Input
 from interlock.proof.replay_machines import state_map, target_of
 from interlock.proof.replay_report import Report
 from interlock.proof.replay_svg import drawn
-
-PATIENCE_S = 2.0
-EVERY_S = 0.5
+from interlock.proof.telling import Telling
 
 EPILOG = """\
   interlock replay out                                 a folder that `interlock serve --trace out` wrote
@@ -110,26 +108,15 @@ def _print(report: Report, chart: Chart | None, args: argparse.Namespace) -> Non
     sys.stdout.write(f"{report.as_json() if args.json else report}\n")
 
 
-class Told:
-    """Says on stderr how far a replay is, once it has taken a while."""
+class Told(Telling):
+    """Says how far a replay is."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.began = time.perf_counter()
-        self.next_s = PATIENCE_S
-        self.said = False
 
     def __call__(self, replay: Replay, part: float) -> None:
         """Say it, if the time has come."""
         seconds = time.perf_counter() - self.began
-        if seconds >= self.next_s:
-            self.next_s = seconds + EVERY_S
-            self.said = True
-            whole = f", {part:.0%}" if part else ""
-            line = f"replay: {replay.events:,} events{whole}, {replay.events / seconds:,.0f} a second"
-            sys.stderr.write(f"\r\x1b[K{line}" if sys.stderr.isatty() else f"{line}\n")
-            sys.stderr.flush()
-
-    def done(self) -> None:
-        """Leave the line."""
-        if self.said and sys.stderr.isatty():
-            sys.stderr.write("\r\x1b[K")
+        whole = f", {part:.0%}" if part else ""
+        self.say(seconds, lambda: f"replay: {replay.events:,} events{whole}, {replay.events / seconds:,.0f} a second")

@@ -324,9 +324,6 @@ OPERATIONS = (
 
 BARGE_IN = said(lambda s: s.barge_in())
 
-HANGING = (Fault.HANGS,)
-"""The stage goes on with what nobody wants any more."""
-
 RACES = (
     Operation("race_resume_grace", detached, both(after(GRACE_S, resumed)), claim_is_all_or_nothing, GATE, True),
     Operation("race_two_resumes", detached, both(resumed, resumed_plainly), claim_is_all_or_nothing, GATE, True),

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import textwrap
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -146,8 +146,3 @@ def _recoded(mutant: Mutant) -> tuple[FunctionType, Any]:
     names: dict[str, Any] = {}
     exec(compile("from __future__ import annotations\n" + text, mutant.file, "exec"), module.__dict__, names)
     return function, names[function_name].__code__
-
-
-def with_rows(table: Table, rows: Sequence[Any]) -> Table:
-    """Return the table with other rows."""
-    return replace(table, rows=tuple(rows))

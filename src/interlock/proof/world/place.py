@@ -28,11 +28,6 @@ class World(NamedTuple):
         cell = self.cells.get((machine, key))
         return cell.data if cell is not None else None
 
-    def live_link(self) -> Cell | None:
-        """Return the transport of the current claim, if it still writes."""
-        cell = self.cells.get(("link", self.value.generation))
-        return cell if cell is not None and cell.state in LIVE else None
-
 
 LIVE = frozenset({"GREETING", "REPLAYING", "FLOWING"})
 """States of a link that carries a claim."""
