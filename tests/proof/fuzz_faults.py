@@ -93,9 +93,9 @@ def consumed(driver: Driver, reply: Consumed) -> None:
         driver.dispatch(InputReleased(reply.size))
 
 
-def hold(self: Driver, seq: int, epoch: int, data: bytes) -> None:
+def hold(self: Driver, seq: int, epoch: int, data: bytes, private: bool = False) -> None:
     """Keep a frame, and do not wake the writer."""
-    self.frames.append(seq, epoch, self.host.now(), data)
+    self.frames.append(seq, epoch, self.host.now(), data, private)
 
 
 def start_delivery(driver: Driver, started: Callable[[Driver], None] = acts.start_delivery) -> None:
