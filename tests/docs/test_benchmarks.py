@@ -28,10 +28,10 @@ def test_the_page_is_what_was_measured() -> None:
 
 def test_make_bench_runs_every_benchmark() -> None:
     there = {path.stem for path in (ROOT / "benchmarks").glob("*.py") if "def main(" in path.read_text()}
-    assert there - {"collect", "bench_explore"} - set(BENCHMARKS) == set()
+    assert there - {"collect"} - set(BENCHMARKS) == set()
 
 
-@pytest.mark.parametrize("name", BENCHMARKS)
+@pytest.mark.parametrize("name", [name for name in BENCHMARKS if name != "explore"])
 def test_each_benchmark_has_left_its_figures(name: str) -> None:
     assert [path for path in RESULTS.glob("*.json") if path.stem.partition(".")[0] == name], f"run benchmarks/{name}.py"
 
