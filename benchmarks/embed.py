@@ -21,6 +21,7 @@ import statistics
 import subprocess
 import sys
 import time
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from importlib.metadata import version
@@ -185,9 +186,11 @@ def measure(loop: str, turns: int) -> dict[str, list[float]]:
             for name, path in paths.items()
         }
         opened(sockets["session"])
+        names = deque(sockets)
         for turn in range(WARM + turns):
-            for name, socket in sockets.items():
-                took = trip(socket)
+            names.rotate()
+            for name in names:
+                took = trip(sockets[name])
                 if turn >= WARM:
                     taken[name].append(took)
             if turn % ACK == 0:
