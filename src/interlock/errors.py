@@ -26,7 +26,7 @@ class WorldError(InterlockError):
 class ClientError(InterlockError):
     """The peer asked for something it may not have; nothing changed.
 
-    ``code`` is the wire code (WIRE.md, section 4.3); ``retryable`` says that the same request may succeed later.
+    ``code`` is the wire code (docs/wire.md lists them); ``retryable`` says that the same request may succeed later.
     """
 
     def __init__(self, code: str, message: str = "", *, retryable: bool = False, param: str | None = None) -> None:

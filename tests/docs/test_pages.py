@@ -111,3 +111,18 @@ def test_the_states_in_a_picture_are_those_of_the_tables(picture: str) -> None:
         re.findall(r"\b[A-Z][A-Z_]{3,}\b", re.sub(r"<style>.*?</style>", "", (ROOT / picture).read_text(), flags=re.S))
     )
     assert named - states - {"TOML", "JSON"} == set()
+
+
+def test_every_page_that_the_code_names_is_there() -> None:
+    """A docstring that sends its reader to a page which is no more sends them nowhere."""
+    sources = [path for folder in ("src", "benchmarks", "examples") for path in (ROOT / folder).rglob("*.py")]
+    named = {
+        page for path in sources for page in re.findall(r"(?<![\w./-])docs/[\w./-]+\.md\b", path.read_text("utf-8"))
+    }
+    assert len(named) > 10
+    being_written = {
+        f"docs/{name}.md" for name in ("operations", "pages", "security", "embed", "clients", "performance")
+    }
+    assert [page for page in sorted(named - being_written) if not (ROOT / page).exists()] == []
+    lone = {page for path in sources for page in re.findall(r"(?<![\w./'\"-])[A-Z]{4,}\.md\b", path.read_text("utf-8"))}
+    assert [page for page in sorted(lone) if not (ROOT / page).exists()] == []

@@ -69,7 +69,7 @@ def test_a_torn_client_resumes_and_loses_nothing(run: Run, wrap: Any) -> None:
 @pytest.mark.real_clock
 @pytest.mark.parametrize("ws", IMPLEMENTATIONS)
 def test_abort_frees_the_socket_of_a_client_that_does_not_read(run: Run, ws: str) -> None:
-    """PEERS.md, part 2: uvicorn still held the socket, and what was queued in it, 13 s after the app had returned."""
+    """Without it, uvicorn still held the socket, and what was queued in it, 13 s after the app had returned."""
 
     async def main() -> None:
         async with served(frames=2500, ws=ws, evict_s=0.2, journal_bytes=64 * 1024 * 1024) as door:

@@ -1,6 +1,6 @@
 """The sweep of the bridge: every operation of a session, its task cancelled before every step, once and over and over.
 
-DESIGN section 10, point 9; promises 1 and 3. The oracle is that of the trio sweep (`interlock.proof.promises`).
+Promises 1 and 3. The oracle is that of the trio sweep (`interlock.proof.promises`).
 """
 
 from __future__ import annotations

@@ -166,7 +166,7 @@ async def test_a_superseded_token_is_refused_once_its_successor_proved() -> None
 
 
 async def test_an_ack_of_what_was_read_before_the_drop_proves_nothing() -> None:
-    """DESIGN, credential: only an ack above the journal's head at the moment of the claim is proof."""
+    """Only an ack above the journal's head at the moment of the claim is proof."""
     async with play() as scene:
         session, first = await scene.open()
         await scene.speak(session)

@@ -1,4 +1,4 @@
-"""Bad input gets its code from WIRE.md, and alters nothing but, at most, its own connection."""
+"""Bad input gets its code from docs/wire.md, and alters nothing but, at most, its own connection."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ CONFIRMED = (m.AbortConfirmed, m.RequestFinished, m.SubmitRefused, m.RequestGone
 
 
 class PromiseBroken(AssertionError):
-    """A promise of DESIGN section 2 does not hold. The text names it and says what was seen."""
+    """One of the five promises does not hold. The text names it and says what was seen."""
 
 
 @dataclass

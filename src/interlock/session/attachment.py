@@ -14,7 +14,7 @@ CODES = {
     "gap": "journal_gap",
     "future": "session_resume_conflict",
 }
-"""Verdict to wire code (WIRE.md, section 4.4); ``journal_gap`` is told as ``session.resync_required``."""
+"""Verdict to wire code (docs/wire.md); ``journal_gap`` is told as ``session.resync_required``."""
 
 
 class Attachment(NamedTuple):

@@ -39,7 +39,7 @@ def set_idle(data: Lease, event: m.IdleRequested) -> Lease:
 
 
 def lease_expired(_: Lease, event: m.IdleDue | m.GraceExpired) -> tuple[m.LeaseExpired, ...]:
-    """Tell the session which clock ran out (WIRE.md, section 4.2: reasons of ``session.expired``)."""
+    """Tell the session which clock ran out (the reasons of ``session.expired`` in docs/wire.md)."""
     return (m.LeaseExpired("idle_ttl_expired" if isinstance(event, m.IdleDue) else "disconnect_grace_expired"),)
 
 

@@ -1,4 +1,4 @@
-"""Every limit and every duration, with defaults that serve (WIRE.md, section 3), checked against each other."""
+"""Every limit and every duration, with defaults that serve (docs/configuration.md), checked against each other."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Codes on the wire: what class an error is of, whether to try again, and why a socket closes.
 
-The error codes and their classes are those of WIRE.md, section 4.3; a code that is not listed there is ours to
+The error codes and their classes are those of docs/wire.md; a code that is not listed there is ours to
 answer for, so it counts as a server error.
 """
 

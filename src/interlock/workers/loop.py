@@ -4,7 +4,8 @@ Orders are taken one by one, in the order in which they were sent, and each is a
 so nothing overtakes anything. Between batches of orders the model is stepped whenever it is due. The rules:
 
 * An id lives from its ``Submit`` to its end. What comes for an id that does not live is dropped, never re-created
-  (FAULTS.md, SR-05); an ``Abort`` alone is answered for every id, because "nothing is held" is true of an unknown one.
+  (SR-05 in docs/faults.md); an ``Abort`` alone is answered for every id, because "nothing is held" is true of one that
+  is unknown.
 * ``Finished``, ``Aborted`` and ``Refused`` are said after ``model.close`` has returned and nothing of the request is in
   a device's hands any more (:class:`interlock.workers.stage.LateModel`), so they are true: nothing is held. Until then
   the id counts against the capacity. When ``close`` raises, the id stays known, and can be aborted again.
