@@ -120,7 +120,7 @@ def test_the_plug_is_pulled_and_the_page_comes_back(tabs: Open, shoot: Shoot) ->
 
 @pytest.mark.timeout_s(40)
 def test_another_tab_takes_over(tabs: Open) -> None:
-    """The second tab goes on where the first one was; the first is told, and can do nothing more."""
+    """The second tab goes on where the first one was when it handed over; the first is told, and can do no more."""
     with serving("--scripted", str(FRAMES)) as address:
         window = tabs(permissions=["microphone"])
         first, second = window.new_page(), window.new_page()
@@ -138,8 +138,9 @@ def test_another_tab_takes_over(tabs: Open) -> None:
         assert first.is_disabled("#back")
         second.wait_for_selector("#state-response-COMPLETED.was", state="attached")
         assert "as the script says" in second.inner_text(".bubble.you")
-        deltas = [event["server_event_seq"] for wire in wires for event in wire.heard_of("response.output_audio.delta")]
-        assert len(set(deltas)) == len(deltas) == FRAMES
+        heard = [[e["server_event_seq"] for e in wire.heard_of("response.output_audio.delta")] for wire in wires]
+        assert all(numbers == sorted(set(numbers)) for numbers in heard)
+        assert len(set(heard[0]) | set(heard[1])) == FRAMES
         second.click("#end")
         second.wait_for_selector("#status[data-is=over]")
 
