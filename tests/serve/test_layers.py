@@ -106,6 +106,12 @@ def test_every_setting_is_reached_by_a_variable(key: str) -> None:
         (("--port", "high"), "", {}, "--port: port = high: Input should be a valid integer"),
         (("--set", "socket.ping_s=-1"), "", {}, "--set: socket.ping_s = -1: Input should be greater than 0"),
         (("--tls-key", "k.pem"), "", {}, "tls_key from --tls-key: tls_key = k.pem is the key of a certificate"),
+        (
+            ("--auth-hook", "json:loads", "--set", "hook_s=11"),
+            "",
+            {},
+            "access.hook_s = 11.0 is over socket.handshake_s",
+        ),
         (("--set", "bytes_per_s=10"), "", {}, "socket.bytes_per_s from --set: session.frame_bytes = 15728640 is over"),
         (("--debug", "--host", "0.0.0.0"), "", {}, "--debug shows every session, so it needs a loopback --host"),
         (("--host", "0.0.0.0"), "", {}, "no key is asked for: name keys with --keys-file"),

@@ -17,7 +17,7 @@ from tests.serve.server import Server, server
 from tests.serve.wire import Wire, resume
 from tests.transport.served import frame, upgraded
 
-pytestmark = [pytest.mark.real_clock, pytest.mark.timeout_s(120)]
+pytestmark = [pytest.mark.real_clock, pytest.mark.slow, pytest.mark.timeout_s(120)]
 
 SESSIONS = 100
 SHUTDOWN_S, CLOSE_S = 6.0, 2.0

@@ -134,6 +134,11 @@ class Config(BaseSettings):
                 f"session.frame_bytes = {self.session.frame_bytes} is over what a connection may send at once, "
                 f"socket.bytes_per_s x socket.burst_s = {room:.0f}: lower the former, or raise one of the latter"
             )
+        if self.access.hook and self.access.hook_s > self.socket.handshake_s:
+            raise ValueError(
+                f"access.hook_s = {self.access.hook_s} is over socket.handshake_s = {self.socket.handshake_s}, "
+                "in which the whole handshake has to be done: lower the former, or raise the latter"
+            )
         if self.tls_key is not None and self.tls_cert is None:
             raise ValueError(f"tls_key = {self.tls_key} is the key of a certificate: name that with tls_cert")
         return self

@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import inspect
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 import trio
@@ -20,6 +21,8 @@ from interlock.transport.opening import Opening
 
 MAX_NAME: Final = 64
 """Characters of a name."""
+MAX_THREADS: Final = 16
+"""Calls of a plain function at a time. One that never returns keeps its thread; when all are gone, all are refused."""
 
 
 class HookFailed(WorldError):
@@ -33,6 +36,7 @@ class Hook:
         self._name = name
         self._ask = _loaded(name)
         self._within_s = within_s
+        self._room = trio.CapacityLimiter(MAX_THREADS)
 
     async def ask(self, opening: Opening) -> str | None:
         """Return who the client is, or ``None``. Raises :class:`HookFailed`."""
@@ -43,7 +47,8 @@ class Hook:
             if inspect.iscoroutinefunction(self._ask):
                 answers.append(await self._ask(opening))
             else:
-                answers.append(await trio.to_thread.run_sync(self._ask, opening, abandon_on_cancel=True))
+                in_thread = partial(trio.to_thread.run_sync, abandon_on_cancel=True, limiter=self._room)
+                answers.append(await in_thread(self._ask, opening))
 
         with trio.move_on_after(self._within_s):
             await contain(call, failures.append)
