@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from interlock.errors import ClientError
 from interlock.wire import messages as m
-from interlock.wire.inbound import BadMessage, parse
+from interlock.wire.config import SessionConfig
+from interlock.wire.inbound import BadMessage, parse, unfold
 from interlock.wire.items import CallItem, MessageItem, OutputItem, Part
 
 LIMIT = 1 << 20
@@ -83,6 +84,13 @@ GOOD: list[tuple[dict[str, Any], m.ClientMessage]] = [
         },
         m.ItemCreate(item=CallItem(call_id="c", name="add", arguments="{}")),
     ),
+    ({"type": "input.cancel"}, m.InputCancel()),
+    ({"type": "input.text.append", "text": "hi"}, m.TextAppend(text="hi")),
+    ({"type": "input_text.append", "text": "hi"}, m.TextAppend(text="hi")),
+    ({"type": "push_text", "text": "hi"}, m.TextAppend(text="hi")),
+    ({"type": "turn.signal", "event": "barge_in", "payload": {}}, m.TurnSignal(event="barge_in")),
+    ({"type": "signal_turn", "event": "barge_in"}, m.TurnSignal(event="barge_in")),
+    ({"type": "playback.ack", "played_ms": 4, "truncate": True}, m.PlaybackAck(played_ms=4, truncate=True)),
     ({"type": "conversation.item.retrieve", "item_id": "i"}, m.ItemRetrieve(item_id="i")),
     ({"type": "conversation.item.delete", "item_id": "i"}, m.ItemDelete(item_id="i")),
     (
@@ -100,6 +108,39 @@ def test_each_message_and_alias_becomes_its_one_struct(event: dict[str, Any], me
 
 def test_every_struct_is_covered_above() -> None:
     assert {type(message) for _, message in GOOD} | {m.SessionUpdate} == set(get_args(m.ClientMessage))
+
+
+@pytest.mark.parametrize(
+    ("signal", "message"),
+    [
+        ({"event": "barge_in", "event_id": "e"}, m.BargeIn(event_id="e")),
+        ({"event": "input.commit", "payload": {"create_response": False}}, m.AudioCommit(create_response=False)),
+        (
+            {"event": "session.update", "payload": {"session": {"voice": "x"}}},
+            m.SessionUpdate(session=SessionConfig(voice="x")),
+        ),
+    ],
+)
+def test_a_signal_stands_for_another_message(signal: dict[str, Any], message: m.ClientMessage) -> None:
+    told = sent(type="turn.signal", **signal)
+    assert isinstance(told, m.TurnSignal)
+    assert unfold(told) == message
+
+
+@pytest.mark.parametrize(
+    ("signal", "code"),
+    [
+        ({"event": "signal_turn"}, "bad_event"),
+        ({"event": "sing"}, "unknown_event"),
+        ({"event": "response.cancel", "payload": {"response_id": 7}}, "bad_event"),
+    ],
+)
+def test_a_signal_for_what_is_none_is_refused(signal: dict[str, Any], code: str) -> None:
+    told = sent(type="turn.signal", **signal)
+    assert isinstance(told, m.TurnSignal)
+    with pytest.raises(BadMessage) as caught:
+        unfold(told)
+    assert caught.value.code == code
 
 
 BAD = [

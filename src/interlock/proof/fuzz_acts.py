@@ -12,6 +12,8 @@ from typing import Final
 from interlock.proof.fuzz_world import Act, Call, Client, World
 from interlock.runtime.ports import Aborted, Finished, Output
 from interlock.runtime.talk import Session
+from interlock.wire.dialect import DUPLEX, Dialect, Ga
+from interlock.wire.items import MessageItem, OutputItem, Part
 from interlock.workers.protocol import Submit
 from interlock.workers.scripted import FRAME_SAMPLES, ScriptedStage
 
@@ -20,6 +22,9 @@ ACCEPTS: Final = (math.inf, math.inf, math.inf, 0, 1, 4)
 """How many frames a new connection takes before it stalls."""
 
 FAR: Final = 1_000_000
+
+CALL: Final = b'{"name": "look_up", "arguments": "{}"}'
+BACK: Final = Ga({"resumed": True})
 
 
 def open_(world: World, pick: int) -> None:
@@ -30,14 +35,28 @@ def open_(world: World, pick: int) -> None:
     world.call(call, lambda: world.host.open(call.link))
 
 
-def _resume(world: World, pick: int, token: Callable[[list[str]], str], position: int = -1) -> None:
+def _resume(
+    world: World,
+    pick: int,
+    token: Callable[[list[str]], str],
+    position: int = -1,
+    dialect: Dialect = DUPLEX,
+) -> None:
     client = world.client(pick)
     if client is None or client.story is None:
         return
     name, chosen = client.session_id, token(client.story.tokens)
     place = client.position if position < 0 else position
     call = Call(client, world.link(ACCEPTS[(pick // 4) % len(ACCEPTS)], client, place))
-    world.call(call, lambda: world.host.resume(name, chosen, place, call.link))
+    world.call(call, lambda: world.host.resume(name, chosen, place, call.link, dialect))
+
+
+def open_strict(world: World, pick: int) -> None:
+    """A new client opens a session, and speaks the GA dialect."""
+    client = Client()
+    world.clients.append(client)
+    call = Call(client, world.link(ACCEPTS[pick % len(ACCEPTS)], client))
+    world.call(call, lambda: world.host.open(call.link, None, Ga()))
 
 
 def resume_foreign(world: World, pick: int) -> None:
@@ -86,6 +105,36 @@ def speak(world: World, pick: int) -> None:
 def append(world: World, pick: int) -> None:
     """A client says something."""
     world.say(_session(world, pick), lambda session: session.append(LOUD))
+
+
+def _write(world: World, pick: int) -> None:
+    """A client adds an item: under an id of its own that may be taken, behind one that may be gone."""
+    after = (None, None, None, "root", "mine_1", "nobody")[(pick // 4) % 6]
+    item = MessageItem(id=f"mine_{pick % 4}", role="user", content=[Part(type="input_text", text="say it again")])
+    world.say(_session(world, pick), lambda session: session.create_item(item, after))
+
+
+def _answer_call(world: World, pick: int) -> None:
+    """A client says what came of a call: of the last one, or of none."""
+
+    def say(session: Session) -> None:
+        calls = [item["call_id"] for item in session._driver.conversation.items if "name" in item]
+        session.create_item(OutputItem(call_id=calls[-1] if calls else "none", output="done"))
+
+    world.say(_session(world, pick), say)
+
+
+def _on_item(do: Callable[[Session, str], object]) -> Act:
+    """Let a client do something about an item, mostly one that is there."""
+
+    def act(world: World, pick: int) -> None:
+        def say(session: Session) -> None:
+            ids = [item["id"] for item in session._driver.conversation.items] or ["nobody"]
+            do(session, ids[-1 - (pick // 4) % len(ids)])
+
+        world.say(_session(world, pick), say)
+
+    return act
 
 
 def _acking(position: Callable[[Client, int], int], *, proves: bool) -> Act:
@@ -227,6 +276,18 @@ ACTS: Final[dict[str, Act]] = {
     "keeps_input": _script(takes_input=False),
     "heal": heal,
     "audio": _request(lambda stage, name: stage.audio(name), 2),
+    "open_strict": open_strict,
+    "resume_strict": lambda world, pick: _resume(world, pick, lambda tokens: tokens[-1], dialect=BACK),
+    "resume_strict_presented": lambda world, pick: _resume(world, pick, lambda tokens: tokens[-2:][0], dialect=BACK),
+    "write": _write,
+    "answer_call": _answer_call,
+    "truncate": _on_item(lambda session, name: session.truncate_item(name, 40)),
+    "delete_item": _on_item(lambda session, name: session.delete_item(name)),
+    "create_text": _saying(lambda session: session.create_response({"output_modalities": ["text"]})),
+    "create_aside": _saying(lambda session: session.create_response({"conversation": "none", "instructions": "x"})),
+    "turns_by_hand": _saying(lambda session: session.update({"turn_detection": None})),
+    "calls": _request(lambda stage, name: stage.output(name, "function_call", CALL), 1),
+    "calls_badly": _request(lambda stage, name: stage.output(name, "function_call", b"[]"), 1),
     "text": _request(lambda stage, name: stage.output(name, "text", b"more"), 1),
     "burst": _request(_burst, 2),
     "hears": _request(lambda stage, name: stage.hear(name, "speech_started"), 0),

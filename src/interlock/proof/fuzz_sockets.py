@@ -12,6 +12,7 @@ import functools
 import json
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, TypeAlias
+from urllib.parse import urlencode
 
 import trio
 import trio.testing
@@ -138,14 +139,17 @@ class SocketWorld(World):
     async def _converse(self, transport: WebSocketTransport) -> None:
         await converse(self.host, transport)
 
-    async def connect(self, client: Client, first: dict[str, Any], position: int = 0) -> None:
-        """Dial, and say the first message."""
+    async def connect(
+        self, client: Client, first: dict[str, Any] | None, position: int = 0, where: str = "duplex"
+    ) -> None:
+        """Dial, and say the first message, if there is one to say."""
         try:
-            socket = await dial(f"ws://127.0.0.1:{self.port}/v1/duplex", LIMITS)
+            socket = await dial(f"ws://127.0.0.1:{self.port}/v1/{where}", LIMITS)
             line = Line(client, self.link(float("inf"), client, position), socket)
             self.lines.append(line)
             self.nursery.start_soon(self._keep, line)
-            await socket.send([json.dumps(first).encode()])
+            if first is not None:
+                await socket.send([json.dumps(first).encode()])
         except (TransportClosed, OSError):
             return
 
@@ -167,6 +171,25 @@ async def _open(world: SocketWorld, pick: int) -> None:
     client = Client()
     world.clients.append(client)
     await world.connect(client, {"type": "session.update", "session": {}})
+
+
+async def _open_strict(world: SocketWorld, pick: int) -> None:
+    client = Client()
+    world.clients.append(client)
+    await world.connect(client, None, where="realtime")
+
+
+def _resume_strict(token: Callable[[list[str]], str], position: int = -1) -> SocketAct:
+    async def act(world: SocketWorld, pick: int) -> None:
+        client = world.client(pick)
+        if client is None or client.story is None:
+            return
+        place = client.position if position < 0 else position
+        words = {"session_id": client.session_id, "resume_token": token(client.story.tokens)}
+        query = urlencode(words | {"last_received_server_event_seq": place})
+        await world.connect(client, None, place, f"realtime?{query}")
+
+    return act
 
 
 def _resume(token: Callable[[list[str]], str], position: int = -1) -> SocketAct:
@@ -213,6 +236,13 @@ def _ack(line: Line) -> list[bytes]:
     return [json.dumps(said).encode()]
 
 
+def _truncate(line: Line) -> list[bytes]:
+    heard = line.client.story.heard.values() if line.client.story is not None else ()
+    named = [event.response_id for event in heard if event.response_id] or ["resp_none"]
+    cut = {"type": "conversation.item.truncate", "item_id": f"item_{named[-1]}", "audio_end_ms": 40}
+    return [json.dumps(cut).encode()]
+
+
 async def _garbage(world: SocketWorld, pick: int) -> None:
     words = (b"{", b'{"type": 5}', b'{"type": "response.cancel", "response_id": 7}', b"\x00\xff", b"[]")
     await _write(lambda _: [words[pick % len(words)]])(world, pick)
@@ -224,6 +254,10 @@ def _audio() -> dict[str, str]:
     return {"type": "input_audio_buffer.append", "audio": base64.b64encode(LOUD).decode()}
 
 
+WRITTEN: Final = {
+    "type": "conversation.item.create",
+    "item": {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "say it again"}]},
+}
 COMMIT: Final = {"type": "input_audio_buffer.commit"}
 
 SOCKET_ACTS: Final[dict[str, SocketAct]] = {
@@ -233,6 +267,15 @@ SOCKET_ACTS: Final[dict[str, SocketAct]] = {
     "resume_wrong": _resume(lambda tokens: "wrong"),
     "resume_from_0": _resume(lambda tokens: tokens[-1], 0),
     "resume_ahead": _resume(lambda tokens: tokens[-1], 1_000_000),
+    "open_strict": _open_strict,
+    "resume_strict": _resume_strict(lambda tokens: tokens[-1]),
+    "resume_strict_presented": _resume_strict(lambda tokens: tokens[-2:][0]),
+    "resume_strict_wrong": _resume_strict(lambda tokens: "wrong"),
+    "resume_strict_from_0": _resume_strict(lambda tokens: tokens[-1], 0),
+    "resume_strict_ahead": _resume_strict(lambda tokens: tokens[-1], 1_000_000),
+    "write": _say(WRITTEN, {"type": "response.create"}),
+    "truncate": _write(_truncate),
+    "turns_by_hand": _say({"type": "session.update", "session": {"turn_detection": None}}),
     "tear": _do(lambda line: line.socket.abort("torn")),
     "stall": _do(lambda line: line.stall()),
     "allow": _do(lambda line: line.allow()),
@@ -253,7 +296,7 @@ SOCKET_ACTS: Final[dict[str, SocketAct]] = {
 
 STAGE_ACTS: Final = tuple(name for name in ACTS if name in {
     "submit_hangs", "submit_refuses", "abort_hangs", "abort_refuses", "answers_late", "never_ends", "heal", "audio",
-    "burst", "hears", "understands", "finish_request", "fail_request", "ghost", "lose", "gone", "come_back",
+    "burst", "calls", "hears", "understands", "finish_request", "fail_request", "ghost", "lose", "gone", "come_back",
 })  # fmt: skip
 
 

@@ -26,7 +26,13 @@ from interlock.transport.memory import MemoryTransport
 
 HELLO: Final = frozenset({"session.created", "session.resumed"})
 TERMINAL: Final = frozenset({"session.closed", "session.expired"})
-DELTAS: Final = frozenset({"response.output_audio.delta", "response.output_audio_transcript.delta"})
+DELTAS: Final = frozenset(
+    {
+        "response.output_audio.delta",
+        "response.output_audio_transcript.delta",
+        "response.function_call_arguments.delta",
+    }
+)
 
 
 class Heard(msgspec.Struct):
@@ -38,6 +44,9 @@ class Heard(msgspec.Struct):
     resume_token: str = ""
     attachment_generation: int = 0
     response_id: str = ""
+    resumed: bool | None = None
+    """What ``session.created`` says to a strict client that came back; none to everybody else."""
+    resumable_from: int | None = None
 
 
 _read = msgspec.json.Decoder(Heard).decode
@@ -122,8 +131,8 @@ class Link(MemoryTransport):
     def _greeted(self, ledger: Ledger, event: Heard) -> None:
         if self.token:
             ledger.broken.append("promise 1: two activations on one transport")
-        if event.type == "session.created":
-            self.last = 0  # a client that was refused may have opened another session on this connection
+        if event.type == "session.created" and not event.resumed:
+            self.last = event.resumable_from or 0  # a history that is lost, or another session than was asked for
         self.session_id, self.token = event.session_id, event.resume_token
         self.generation = event.attachment_generation
         self.story = ledger.story(event.session_id)

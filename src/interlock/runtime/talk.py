@@ -62,6 +62,12 @@ class Session:
         value = self._driver.value
         return value.generation == self.generation and value.state("attachment") in {"REPLAYING", "ATTACHED"}
 
+    @property
+    def last_response(self) -> str:
+        """The id of the response that was begun last; empty where there was none."""
+        playback = self._driver.value.playback
+        return playback[-1].response_id if playback else ""
+
     def append(self, pcm: bytes) -> None:
         """Take input audio: PCM16 mono at the session's input rate. No audio at all is a sign of life.
 

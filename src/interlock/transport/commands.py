@@ -8,7 +8,8 @@ from interlock.errors import ClientError
 from interlock.runtime.talk import Session
 from interlock.wire import messages as wire
 from interlock.wire import outbound
-from interlock.wire.inbound import BadMessage, parse
+from interlock.wire.inbound import BadMessage, parse, unfold
+from interlock.wire.items import MessageItem, Part
 
 
 def heed(session: Session, data: bytes) -> None:
@@ -43,14 +44,22 @@ def command(session: Session, message: wire.ClientMessage) -> None:
         case wire.EventAck():
             session.ack(message.server_event_seq, message.attachment_generation or 0)
         case wire.PlaybackAck():
-            session.playback_ack(_response_of(message), message.played_ms)
+            _take_position(session, message)
         case wire.BargeIn():
             session.barge_in()
         case wire.ResponseCancel():
             session.cancel_response(message.response_id or "")
-        case wire.OutputClear(response_id=response_id):
-            session.cancel_response(response_id or "")
-            session.notify(lambda n: outbound.output_cleared(response_id or "", n))
+        case wire.OutputClear():
+            _clear_output(session, message.response_id or "")
+        case wire.InputCancel():
+            session.clear_input()
+            session.barge_in()
+            session.notify(outbound.input_cleared)
+        case wire.TextAppend():
+            session.create_item(MessageItem(role="user", content=[Part(type="input_text", text=message.text)]))
+            session.create_response()
+        case wire.TurnSignal():
+            command(session, unfold(message))
         case wire.AudioCommit():
             session.commit(message.create_response)
         case wire.AudioClear():
@@ -80,5 +89,19 @@ def command(session: Session, message: wire.ClientMessage) -> None:
             assert_never(message)
 
 
-def _response_of(message: wire.PlaybackAck) -> str:
-    return message.response_id or (message.item_id or "").removeprefix("item_")
+def _clear_output(session: Session, response_id: str) -> None:
+    """Cancel what is being said. The answer names it, also where the client did not."""
+    session.cancel_response(response_id)
+    if cleared := response_id or session.last_response:
+        session.notify(lambda n: outbound.output_cleared(cleared, n))
+
+
+def _take_position(session: Session, message: wire.PlaybackAck) -> None:
+    response_id = message.response_id or (message.item_id or "").removeprefix("item_")
+    if message.truncate:
+        session.truncate_item(f"item_{response_id or session.last_response}", message.played_ms)
+    else:
+        session.playback_ack(response_id, message.played_ms)
+    if not session.dialect.is_strict:
+        told = {"response_id": response_id or session.last_response, "played_ms": message.played_ms}
+        session.notify(lambda n: outbound.event("playback.acknowledged", n, event=told))

@@ -13,9 +13,10 @@ import msgspec
 
 from interlock.errors import ClientError
 from interlock.wire.config import TOO_DEEP, flatten
-from interlock.wire.messages import ALIASES, MAX_NAME, ODD_AUDIO, TYPES, ClientMessage, Plain
+from interlock.wire.messages import ALIASES, MAX_NAME, ODD_AUDIO, TYPES, ClientMessage, Plain, TurnSignal
 
 _FAST: Final[msgspec.json.Decoder[Plain]] = msgspec.json.Decoder(Plain)
+TURN_SIGNAL: Final = "turn.signal"
 _PLACE: Final = re.compile(r" - at `\$\.?([^`]*)`$")
 _MISSING: Final = re.compile(r"^Object missing required field `([^`]*)`")
 
@@ -52,9 +53,19 @@ def _bytes_of(data: bytes | str, limit: int) -> bytes:
         raise BadMessage("invalid_json", "the message is not Unicode text") from error
 
 
+def unfold(signal: TurnSignal) -> ClientMessage:
+    """Return the message that a ``turn.signal`` stands for. Raises :class:`BadMessage`, as :func:`parse` does."""
+    if ALIASES.get(signal.event, signal.event) == TURN_SIGNAL:
+        raise BadMessage("bad_event", "a turn.signal stands for another event", param="event", event_id=signal.event_id)
+    return _decode(signal.payload | {"type": signal.event, "event_id": signal.event_id})
+
+
 def _look_again(data: bytes) -> ClientMessage:
     """Decode step by step, with a name for everything that can be wrong."""
-    event = _object_of(data)
+    return _decode(_object_of(data))
+
+
+def _decode(event: dict[str, Any]) -> ClientMessage:
     event_id = _event_id_of(event)
     event["type"] = _type_of(event, event_id)
     if event["type"] == "session.update" and isinstance(event.get("session"), dict):

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, TypeAlias, get_args
 import msgspec
 
 from interlock.wire.config import SessionConfig, check_depth
-from interlock.wire.items import GivenItem
+from interlock.wire.items import GivenItem, Text
 
 MAX_POSITION: Final = 2**53
 Position: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=MAX_POSITION)]
@@ -107,12 +107,35 @@ class BargeIn(Message, frozen=True, kw_only=True, tag="barge_in"):
     """The user speaks: everything that is being said is stale."""
 
 
+class InputCancel(Message, frozen=True, kw_only=True, tag="input.cancel"):
+    """Forget the input audio that was not heard, and stop whatever is being said."""
+
+
+class TextAppend(Message, frozen=True, kw_only=True, tag="input.text.append"):
+    """The user has written a turn, which is answered like a spoken one."""
+
+    text: Text
+
+
+class TurnSignal(Message, frozen=True, kw_only=True, tag="turn.signal"):
+    """Another message by its name, and its fields: ``{"event": "barge_in", "payload": {}}``."""
+
+    event: Name
+    payload: dict[str, Any] = msgspec.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse what could not be encoded again."""
+        check_depth(self.payload)
+
+
 class PlaybackAck(Message, frozen=True, kw_only=True, tag="playback.ack"):
     """The user has heard so much of a response, in milliseconds of its audio."""
 
     played_ms: Position
     response_id: Name | None = None
     item_id: Name | None = None
+    truncate: bool = False
+    """The user hears no more of it: what was said is cut to that."""
 
 
 class ItemCreate(Message, frozen=True, kw_only=True, tag="conversation.item.create"):
@@ -154,6 +177,9 @@ Plain: TypeAlias = (
     | ResponseCancel
     | OutputClear
     | BargeIn
+    | InputCancel
+    | TextAppend
+    | TurnSignal
     | PlaybackAck
     | ItemCreate
     | ItemRetrieve
@@ -169,6 +195,9 @@ ALIASES: Final = {
     "close_session": "session.close",
     "input.commit": "input_audio_buffer.commit",
     "audio.playback_ack": "playback.ack",
+    "input_text.append": "input.text.append",
+    "push_text": "input.text.append",
+    "signal_turn": "turn.signal",
 }
 """Other names that clients use, and what they mean."""
 

@@ -137,3 +137,29 @@ def test_the_limit_of_requests_is_said() -> None:
     ears = Ears(capacity=0, warm=0)
     with pytest.raises(LimitReached, match=r"ears\.capacity = 0"):
         ears.open(StageRequest("a", 0))
+
+
+def test_turns_by_hand_are_cut_by_commits_alone_and_heard_whole(ears: Ears) -> None:
+    """No start and no stop: what lies between two commits is the turn, however long its pauses are."""
+    first, second, *_ = TRANSCRIPTS
+    ears.open(StageRequest("a", 0, {"manual": True}))
+    outputs = say(ears, "a", recording(first) + SILENCE)
+    assert outputs == []
+    ears.finish("a", 0.0)
+    outputs = settle(ears)
+    assert (kinds(outputs), words(outputs), outputs[0].reason) == (["transcript"], [TRANSCRIPTS[first]], "commit")
+    say(ears, "a", recording(second))
+    ears.finish("a", 0.0)
+    assert words(settle(ears)) == [TRANSCRIPTS[second]]
+    ears.finish("a", 0.0)
+    assert words(settle(ears)) == [""]
+
+
+def test_a_turn_by_hand_that_never_ends_fails_its_own_request(ears: Ears) -> None:
+    ears.open(StageRequest("a", 0, {"manual": True}))
+    twenty_s = bytes(2 * 16_000 * 20)
+    for _ in range(6):
+        ears.append("a", twenty_s, 0.0)
+        settle(ears)
+    with pytest.raises(LimitReached, match=r"ears\.manual_s = 120"):
+        ears.append("a", b"\0\0", 0.0)

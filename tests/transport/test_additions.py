@@ -1,0 +1,68 @@
+"""What duplex clients may say beyond the GA schema, over the same session."""
+
+from __future__ import annotations
+
+import trio.testing
+
+from interlock.workers.echo import EARS, MIND
+from interlock.workers.protocol import Submit
+from tests.runtime.stage_play import play
+from tests.transport import ga_models
+from tests.transport.spoken import talking
+from tests.transport.test_dialects import SOUND, turn, types
+
+DUPLEX = "/v1/duplex"
+
+
+async def test_a_written_turn_is_answered_at_once() -> None:
+    async with play() as scene, talking(scene, path=DUPLEX) as speaker:
+        events = await speaker.say("push_text", text="what is the time?")
+        assert (types(events)[2:6], types(events)[-1]) == (
+            ["conversation.item.done", "response.created", "response.output_item.added", "conversation.item.added"],
+            "response.done",
+        )
+        assert scene.fleet.orders_of(Submit, MIND)[0].params == {"text": "what is the time?"}
+
+
+async def test_an_input_that_is_cancelled_takes_what_is_being_said_with_it() -> None:
+    async with play() as scene, talking(scene, path=DUPLEX) as speaker:
+        scene.fleet[MIND].script.ends = False
+        await turn(speaker)
+        await speaker.say("input_audio_buffer.append", audio=SOUND)
+        events = await speaker.say("input.cancel")
+        assert "input_audio_buffer.cleared" in types(events)
+        assert speaker.last("response.done")["response"]["status"] == "cancelled"
+        assert scene.fleet[EARS].held == {}
+
+
+async def test_a_turn_signal_is_the_message_that_it_names() -> None:
+    async with play() as scene, talking(scene, path=DUPLEX) as speaker:
+        events = await speaker.say("turn.signal", event="session.heartbeat")
+        assert types(events) == ["session.created", "session.heartbeat_ack"]
+        (refused,) = await speaker.say("turn.signal", event="sing", event_id="mine")
+        assert (refused["error"]["code"], refused["error"]["event_id"]) == ("unknown_event", "mine")
+
+
+async def test_a_position_is_acknowledged_and_may_cut_what_was_said() -> None:
+    async with play(frames=50) as scene, talking(scene, path=DUPLEX) as speaker:
+        scene.fleet[MIND].script.texts = ("one two three four five six seven eight nine ten",)
+        await turn(speaker)
+        name = speaker.last("response.done")["response"]["id"]
+        (told,) = await speaker.say("playback.ack", played_ms=200)
+        assert (told["type"], told["event"]) == ("playback.acknowledged", {"response_id": name, "played_ms": 200})
+        _, cut = await speaker.say("playback.ack", played_ms=1000, truncate=True)
+        assert (cut["type"], cut["audio_end_ms"]) == ("conversation.item.truncated", 1000)
+        (driver,) = scene.host.drivers.values()
+        assert driver.conversation.items[-1]["content"][0]["transcript"] == "one two three four"
+
+
+async def test_the_answer_to_a_cleared_output_names_it_for_strict_clients_too() -> None:
+    async with play() as scene, talking(scene) as speaker:
+        scene.fleet[MIND].script.ends = False
+        await turn(speaker)
+        await speaker.say("response.create")
+        events = await speaker.say("output_audio_buffer.clear")
+        for event in events:
+            ga_models.check(event)
+        assert types(events)[0] == "output_audio_buffer.cleared"
+        await trio.testing.wait_all_tasks_blocked()
