@@ -42,20 +42,31 @@ class Served:
 
     async def deaf(self) -> tuple[socket.socket, str, str]:
         """Open a session on a socket whose client reads its credentials, and nothing after that."""
-        loop = asyncio.get_running_loop()
-        sock = socket.socket()
+        loop, sock = asyncio.get_running_loop(), await self._raw()
+        await loop.sock_sendall(sock, masked({"type": "input_audio_buffer.append", "audio": LOUD}))
+        await read_past(sock, b'"resume_token"')
+        await loop.sock_sendall(sock, masked({"type": "input_audio_buffer.commit"}))
+        driver = next(iter(self.runtime.host.drivers.values()))
+        return sock, driver.session_id, driver.deliveries[1].credentials.resume_token
+
+    async def deaf_resume(self, session_id: str, token: str) -> socket.socket:
+        """Resume a session from its beginning, on a socket whose client reads nothing."""
+        sock = await self._raw()
+        where = {"session_id": session_id, "resume_token": token, "last_received_server_event_seq": 0}
+        await asyncio.get_running_loop().sock_sendall(sock, masked({"type": "session.resume", **where}))
+        return sock
+
+    async def _raw(self) -> socket.socket:
+        """Connect, with as small a buffer as there is, up to the end of the handshake."""
+        loop, sock = asyncio.get_running_loop(), socket.socket()
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         sock.setblocking(False)
         await loop.sock_connect(sock, ("127.0.0.1", self.port))
         request = f"GET {PATH} HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
         key = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
         await loop.sock_sendall(sock, (request + key).encode())
-        head = await read_past(sock, b"\r\n\r\n")
-        await loop.sock_sendall(sock, masked({"type": "input_audio_buffer.append", "audio": LOUD}))
-        head += await read_past(sock, b'"resume_token"')
-        await loop.sock_sendall(sock, masked({"type": "input_audio_buffer.commit"}))
-        driver = next(iter(self.runtime.host.drivers.values()))
-        return sock, driver.session_id, driver.deliveries[1].credentials.resume_token
+        await read_past(sock, b"\r\n\r\n")
+        return sock
 
     @property
     def sockets(self) -> int:
@@ -83,10 +94,10 @@ async def read_past(sock: socket.socket, mark: bytes) -> bytes:
 
 
 def masked(message: dict[str, Any]) -> bytes:
-    """Frame a short text message as a client does, with a mask of nothing."""
+    """Frame a text message as a client does, with a mask of nothing."""
     data = json.dumps(message).encode()
-    assert len(data) < 126
-    return bytes((0x81, 0x80 | len(data), 0, 0, 0, 0)) + data
+    size = bytes((0x80 | len(data),)) if len(data) < 126 else bytes((0xFE, *len(data).to_bytes(2, "big")))
+    return b"\x81" + size + bytes(4) + data
 
 
 async def say(client: ClientConnection, kind: str, **fields: Any) -> None:

@@ -210,6 +210,36 @@ async def ended(door: Any, session_id: str) -> None:
 
 
 @pytest.mark.real_clock
+def test_a_handler_that_is_cancelled_three_times_during_replay_leaves_right_books_at_the_line_after(run: Run) -> None:
+    """DESIGN section 10, point 9: a bridge that only works under its own test loop is none."""
+
+    async def main() -> None:
+        async with served(frames=2500, journal_bytes=64 * 1024 * 1024, max_evicting=1) as door:
+            async with door.dial() as client:
+                await say(client, "session.update", session={})
+                (created,) = await until(client, "session.created")
+                await speak(client)
+                await until(client, "response.created")
+            session_id, token = created["session"]["id"], created["resume_token"]
+            driver = door.runtime.host.drivers[session_id]
+            await door.until(lambda: driver.value.state("attachment") == "DETACHED")
+            for _ in range(3):
+                sock = await door.deaf_resume(session_id, token)
+                with sock:
+                    await door.until(lambda: driver.value.state("attachment") == "REPLAYING" and door.is_stuck)
+                    (handler,) = door.server.server_state.tasks
+                    for _ in range(3):
+                        handler.cancel()
+                        assert driver.value.state("attachment") == "ROLLED_BACK"
+                        assert (door.runtime.owed(), driver.deliveries) == ([], {})
+                    await door.until(lambda: door.sockets == 0)
+            async with door.dial() as again:
+                await take_over(door, again, session_id, token)
+
+    run(main)
+
+
+@pytest.mark.real_clock
 def test_one_connection_too_many_is_told_to_come_back(run: Run) -> None:
     async def main() -> None:
         limits = EmbedLimits(max_connections=2)
