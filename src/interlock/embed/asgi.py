@@ -11,7 +11,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from interlock.embed.connection import AsgiConnection, Receive, Scope, Send, opening_of
+from interlock.embed.connection import AsgiConnection, Receive, Scope, Send, connection_of, opening_of
 from interlock.embed.limits import EmbedLimits
 from interlock.embed.misuse import Misuse
 from interlock.runtime.perform import contain
@@ -69,7 +69,7 @@ class App:
         if full:
             await send({"type": "websocket.close", "code": int(CloseCode.FULL), "reason": f"{full[0]} is reached"})
             return
-        await self._serve(AsgiConnection(opening, receive, send, self._limits.close_s))
+        await self._serve(connection_of(opening, receive, send, self._limits.close_s))
 
     async def _serve(self, connection: AsgiConnection) -> None:
         self._connections.add(connection)

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequen
 from typing import Any, TypeAlias
 from urllib.parse import parse_qsl
 
-from interlock.embed.reach import reach
+from interlock.embed.reach import Reached, Sansio, reach
 from interlock.runtime.perform import contain
 from interlock.runtime.ports import TransportClosed
 from interlock.transport.opening import Opening
@@ -29,20 +29,20 @@ class AsgiConnection:
     Satisfies :class:`interlock.transport.connection.Connection`.
     """
 
-    def __init__(self, opening: Opening, receive: Receive, send: Send, close_s: float) -> None:
+    def __init__(
+        self, opening: Opening, receive: Receive, send: Send, close_s: float, reached: Reached | None = None
+    ) -> None:
         self.opening = opening
         self.ended = ""
         self.is_lingering = False
         self._receive = receive
         self._send = send
         self._close_s = close_s
-        self._reached = reach(receive)
+        self._reached = reached
         self._reader = asyncio.current_task()
         self._reading = False
         self._freed = False
         self._deaf = False
-        if self._reached is not None:
-            self._reached.begin()
 
     # --- writing
 
@@ -50,9 +50,6 @@ class AsgiConnection:
         """Write whole text messages, in order. Raises :class:`TransportClosed`."""
         if self._freed:
             raise TransportClosed(self.ended)
-        if self._reached is not None and self._reached.writes:
-            await self._reached.write(frames)
-            return
         for frame in frames:
             await self._say({"type": "websocket.send", "text": frame.decode()})
 
@@ -148,6 +145,42 @@ class AsgiConnection:
     async def _hang_up(self) -> None:
         async with asyncio.timeout(self._close_s):
             await self._send({"type": "websocket.close", "code": int(CloseCode.INTERNAL)})
+
+
+class EagerConnection(AsgiConnection):
+    """A connection whose frames go to the transport of its server, many at a time, and without waiting.
+
+    Satisfies :class:`interlock.runtime.ports.EagerTransport`.
+    """
+
+    def __init__(self, opening: Opening, receive: Receive, send: Send, close_s: float, reached: Sansio) -> None:
+        super().__init__(opening, receive, send, close_s, reached)
+        self._sansio = reached
+
+    def write_now(self, frames: Sequence[bytes]) -> bool:
+        """Write whole text messages, in order, as one write; say whether all of it went. Raises TransportClosed."""
+        if self._freed:
+            raise TransportClosed(self.ended)
+        return self._sansio.write(frames)
+
+    async def drain(self) -> None:
+        """Return when what was written has gone. Raises :class:`TransportClosed`."""
+        await self._sansio.drain()
+        if self._freed:
+            raise TransportClosed(self.ended)
+
+    async def send(self, frames: Sequence[bytes]) -> None:
+        """Write whole text messages, in order, as one write. Raises :class:`TransportClosed`."""
+        if not self.write_now(frames):
+            await self.drain()
+
+
+def connection_of(opening: Opening, receive: Receive, send: Send, close_s: float) -> AsgiConnection:
+    """Make a connection of what an ASGI server hands to an app."""
+    reached = reach(receive)
+    if isinstance(reached, Sansio):
+        return EagerConnection(opening, receive, send, close_s, reached)
+    return AsgiConnection(opening, receive, send, close_s, reached)
 
 
 def opening_of(scope: Scope, subprotocol: str | None) -> Opening:

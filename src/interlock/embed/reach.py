@@ -36,31 +36,10 @@ class Abortable(Protocol):
 
 
 class Reached:
-    """A server's transport. ``writes`` says whether frames can be handed to it directly."""
+    """A server's transport, of which nothing but its end can be ordered."""
 
-    def __init__(self, owner: Any, transport: Abortable) -> None:
-        self._owner = owner
+    def __init__(self, transport: Abortable) -> None:
         self._transport = transport
-        self.writes = _is_sansio(owner)
-
-    def begin(self) -> None:
-        """Let the transport keep nothing for later while we write: one write at most is inside it (promise 2)."""
-        if self.writes:
-            self._transport.set_write_buffer_limits(high=0)
-
-    async def write(self, frames: Sequence[bytes]) -> None:
-        """Write whole text messages, in order, as one write; return when the kernel has them.
-
-        Raises :class:`TransportClosed`.
-        """
-        owner = self._owner
-        if owner.close_sent or owner.disconnected or owner.transport.is_closing():
-            raise TransportClosed("the server has closed the connection")
-        for frame in frames:
-            owner.conn.send_text(frame)
-        owner.transport.write(b"".join(owner.conn.data_to_send()))
-        if not owner.writable.is_set():
-            await owner.writable.wait()
 
     def abort(self) -> None:
         """Free the socket now: what is unsent is dropped, the peer reads a reset. Idempotent."""
@@ -71,6 +50,36 @@ class Reached:
         self._transport.abort()
 
 
+class Sansio(Reached):
+    """The protocol of uvicorn around the core of ``websockets``, to which frames can be handed many at a time.
+
+    The transport keeps nothing for later: it says that writing is paused while the kernel has not taken everything, so
+    that one write at most is inside it (promise 2).
+    """
+
+    def __init__(self, owner: Any, transport: Abortable) -> None:
+        super().__init__(transport)
+        self._owner = owner
+        transport.set_write_buffer_limits(high=0)
+
+    def write(self, frames: Sequence[bytes]) -> bool:
+        """Write whole text messages, in order, as one write; say whether the kernel has them all.
+
+        Raises :class:`TransportClosed`.
+        """
+        owner = self._owner
+        if owner.close_sent or owner.disconnected or owner.transport.is_closing():
+            raise TransportClosed("the server has closed the connection")
+        for frame in frames:
+            owner.conn.send_text(frame)
+        owner.transport.write(b"".join(owner.conn.data_to_send()))
+        return bool(owner.writable.is_set())
+
+    async def drain(self) -> None:
+        """Return when the kernel has everything, or the connection is lost."""
+        await self._owner.writable.wait()
+
+
 def reach(receive: object) -> Reached | None:
     """Return the transport behind an ASGI ``receive``, also one of Starlette's ``WebSocket``; or that there is none."""
     owner = getattr(receive, "__self__", None)
@@ -78,11 +87,13 @@ def reach(receive: object) -> Reached | None:
     if inner is not None:
         return reach(inner)
     transport = getattr(owner, "transport", None)
-    return Reached(owner, transport) if isinstance(transport, Abortable) else None
+    if not isinstance(transport, Abortable):
+        return None
+    return Sansio(owner, transport) if _is_sansio(owner) else Reached(transport)
 
 
 def _is_sansio(owner: object) -> bool:
-    """Whether this is the protocol of uvicorn around the core of ``websockets``, with all that :meth:`write` uses."""
+    """Whether this is the protocol of uvicorn around the core of ``websockets``, with all that :class:`Sansio` uses."""
     kind = getattr(sys.modules.get(_SANSIO), "WebSocketsSansIOProtocol", None)
     return (
         kind is not None

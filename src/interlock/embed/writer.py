@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from interlock.runtime.delivery import Close, Delivery, Write
 from interlock.runtime.perform import contain
-from interlock.runtime.ports import TransportClosed
+from interlock.runtime.ports import EagerTransport, TransportClosed
 
 if TYPE_CHECKING:
     from interlock.runtime.beside import Offer
@@ -28,6 +28,7 @@ class AsyncioWriter(Delivery):
     def __init__(self, driver: Driver, offer: Offer, generation: int) -> None:
         super().__init__(driver, offer, generation)
         self._loop = asyncio.get_running_loop()
+        self._eager = self.transport if isinstance(self.transport, EagerTransport) else None
         self._task: asyncio.Task[None] | None = None
         self._resting: asyncio.Future[None] | None = None
         self._deadline: asyncio.TimerHandle | None = None
@@ -70,14 +71,21 @@ class AsyncioWriter(Delivery):
             await self.transport.close(act.code, act.reason)
 
     async def _send(self, frames: Sequence[bytes]) -> None:
-        try:
-            async with asyncio.timeout(self.driver.settings.write_s):
-                await self.transport.send(frames)
-        except TimeoutError as error:
-            raise TransportClosed("write_timeout") from error
+        """Write; at once where that goes, and then let others have their turn if there is more."""
+        if self._eager is None:
+            await self._in_time(self.transport.send(frames))
+        elif not self._eager.write_now(frames):
+            await self._in_time(self._eager.drain())
         self._writes += 1
         if self._writes % WRITES_A_TURN == 0:
             await asyncio.sleep(0)
+
+    async def _in_time(self, writing: Awaitable[None]) -> None:
+        try:
+            async with asyncio.timeout(self.driver.settings.write_s):
+                await writing
+        except TimeoutError as error:
+            raise TransportClosed("write_timeout") from error
 
     def _cut(self) -> None:
         self._end()

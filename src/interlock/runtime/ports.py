@@ -37,6 +37,23 @@ class Transport(Protocol):
         """Free the socket now, whatever the peer does. Idempotent; a blocked ``send`` fails."""
 
 
+@runtime_checkable
+class EagerTransport(Transport, Protocol):
+    """A transport that can also write without waiting, as a socket does whose buffer has room.
+
+    A turn of the event loop costs more than a frame: where this is there, a writer waits only for a peer that is slow.
+    """
+
+    def write_now(self, frames: Sequence[bytes]) -> bool:
+        """Write whole text messages, in order, as far as they go without waiting; say whether all of it went.
+
+        After ``False``, :meth:`drain` is called before anything else. Raises :class:`TransportClosed`.
+        """
+
+    async def drain(self) -> None:
+        """Write what is left, or fail as ``send`` would. Raises :class:`TransportClosed`."""
+
+
 class Accepted(msgspec.Struct, frozen=True, tag=True):
     """The stage holds the request."""
 
