@@ -107,6 +107,10 @@ async def test_items_are_put_where_the_client_says_and_retrieved_and_deleted() -
         for message in ("retrieve", "delete", "truncate"):
             events = await speaker.say(f"conversation.item.{message}", item_id="c", audio_end_ms=0)
             assert code(events) == ("item_not_found", "item_id")
+        (driver,) = scene.host.drivers.values()
+        taken = f"item_turn_{driver.session_id.removeprefix('sess_')}_1"
+        events = await speaker.say("conversation.item.create", item=written("x", id=taken))
+        assert code(events) == ("bad_event", "item.id")
         wrong = await speaker.say("conversation.item.create", item=written("x"), previous_item_id="c")
         assert code(wrong) == ("item_not_found", "previous_item_id")
         assert code(await speaker.say("conversation.item.create", item=written("x", id="a"))) == (
@@ -115,6 +119,30 @@ async def test_items_are_put_where_the_client_says_and_retrieved_and_deleted() -
         )
         for event in speaker.line.events:
             ga_models.check(event)
+
+
+async def test_a_client_may_tell_a_fresh_session_what_was_said_in_another() -> None:
+    """SDKs that open a fresh session put the old conversation into it, under the ids that they know."""
+    async with play() as scene, talking(scene) as speaker:
+        for item in (
+            written("hello", id="item_turn_other_1"),
+            {
+                "type": "message",
+                "id": "item_resp_other_1",
+                "role": "assistant",
+                "content": [{"type": "output_audio", "transcript": "You said: hello."}],
+            },
+            {"type": "function_call", "id": "f", "call_id": "c", "name": "look_up", "arguments": "{}"},
+            {"type": "function_call_output", "call_id": "c", "output": "noon"},
+            written("be brief", "system"),
+        ):
+            for event in await speaker.say("conversation.item.create", item=item):
+                ga_models.check(event)
+        await speaker.say("response.create")
+        assert scene.fleet.orders_of(Submit, MIND)[0].params == {"text": "noon"}
+        output = {"type": "function_call_output", "call_id": "never", "output": ""}
+        events = await speaker.say("conversation.item.create", item=output)
+        assert code(events) == ("invalid_function_call_output", "item.call_id")
 
 
 async def test_a_function_call_is_passed_through_and_its_output_is_the_next_turn() -> None:

@@ -186,11 +186,9 @@ BAD = [
         None,
     ),
     (
-        created(
-            '{"type": "message", "id": "item_turn_1", "role": "user", "content": [{"type": "input_text", "text": ""}]}'
-        ),
+        created('{"type": "message", "id": "", "role": "user", "content": [{"type": "input_text", "text": ""}]}'),
         "bad_event",
-        "item",
+        "item.id",
         None,
     ),
     (b'{"type": "conversation.item.truncate", "item_id": "i", "audio_end_ms": -1}', "bad_event", "audio_end_ms", None),

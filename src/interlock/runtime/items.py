@@ -33,6 +33,9 @@ def key_of(driver: Driver) -> str:
 
 def create(driver: Driver, given: GivenItem, after: str | None) -> None:
     """Add an item. Raises :class:`ClientError`, and nothing has changed."""
+    if given.id is not None and key_of(driver) in given.id:
+        text = f"id = {given.id!r} is one that the server gives; give another, or none"
+        raise ClientError("bad_event", text, param="item.id")
     item = given_item(given, given.id or driver.conversation.next_id(f"item_{key_of(driver)}"))
     driver.conversation.check(item, after, driver.settings)
     previous = driver.conversation.add(item, after)

@@ -12,9 +12,6 @@ Item: TypeAlias = dict[str, Any]
 Text: TypeAlias = Annotated[str, msgspec.Meta(max_length=1024 * 1024)]
 Id: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=512)]
 
-OWN: Final = ("item_resp_", "item_turn_")
-"""How the ids begin that the server gives; a client gives others."""
-
 PARTS: Final = {
     "user": frozenset({"input_text"}),
     "system": frozenset({"input_text"}),
@@ -38,11 +35,6 @@ class _Given(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
 
     id: Id | None = None
 
-    def __post_init__(self) -> None:
-        """Refuse an id that we give ourselves."""
-        if self.id is not None and self.id.startswith(OWN):
-            raise ValueError(f"id = {self.id!r} is one that the server gives; give another, or none")
-
 
 class MessageItem(_Given, frozen=True, kw_only=True, tag="message"):
     """Something that somebody said, in writing."""
@@ -52,7 +44,6 @@ class MessageItem(_Given, frozen=True, kw_only=True, tag="message"):
 
     def __post_init__(self) -> None:
         """Refuse parts that this role does not have."""
-        super().__post_init__()
         for part in self.content:
             kind = ALIASES.get(part.type, part.type)
             if kind not in PARTS[self.role]:
