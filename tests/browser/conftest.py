@@ -48,14 +48,18 @@ def browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
 
 @pytest.fixture
 def tabs(browser: Browser) -> Iterator[Open]:
-    """Give windows whose tabs see each other. An error that a page does not catch fails the test."""
+    """Give windows whose tabs see each other. An error that a page does not catch fails the test.
+
+    So does one that the browser reports, unless the test ``expects_errors``: a connection that is refused is one.
+    """
     errors: list[str] = []
 
-    def open_(**options: Any) -> BrowserContext:
+    def open_(*, expects_errors: bool = False, **options: Any) -> BrowserContext:
         context = browser.new_context(**{"viewport": DESK, "reduced_motion": "reduce", **options})
         context.set_default_timeout(20_000)
         context.on("weberror", lambda found: errors.append(found.error.stack or str(found.error)))
-        context.on("console", lambda said: errors.append(said.text) if said.type == "error" else None)
+        if not expects_errors:
+            context.on("console", lambda said: errors.append(said.text) if said.type == "error" else None)
         return context
 
     yield open_

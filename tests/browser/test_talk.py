@@ -33,7 +33,7 @@ def recording(tmp_path: Path) -> Path:
         file.setnchannels(1)
         file.setsampwidth(2)
         file.setframerate(RATE)
-        file.writeframes(bytes(RATE) + speech("digits") + bytes(RATE * 2) + speech("go-somewhere"))
+        file.writeframes(bytes(RATE) + speech("digits") + bytes(int(RATE * 1.2) * 2) + speech("go-somewhere"))
         file.writeframes(bytes(RATE * 2 * 20))
     return path
 
@@ -176,9 +176,36 @@ def test_the_page_is_worked_by_keyboard_and_told_to_a_screen_reader(tabs: Open) 
             page.locator("header").get_by_role("status").inner_text()
             == "Connected. Speak; half a second of silence ends your turn."
         )
+        page.focus("#plug")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#back:focus")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#plug:focus")
         page.focus("#end")
         page.keyboard.press("Enter")
         page.wait_for_selector("#status[data-is=over]")
+
+
+@pytest.mark.timeout_s(40)
+def test_a_key_is_asked_for_and_a_session_that_has_expired_is_told(tabs: Open, tmp_path: Path) -> None:
+    """Where no session comes of it, the page says so, and what can be done."""
+    keys = tmp_path / "keys"
+    keys.write_text("page:a key of some length".replace(" ", "-"))
+    with serving("--scripted", "5", "--keys-file", str(keys), "--set", "grace_s=0.2") as address:
+        page = tabs(permissions=["microphone"], expects_errors=True).new_page()
+        page.goto(f"{address}/talk")
+        page.click("#talk")
+        page.wait_for_selector("#status[data-is=over]")
+        page.fill("#key", "a-key-of-some-length")
+        page.click("#talk")
+        page.wait_for_selector("#status[data-is=open]")
+        page.click("#plug")
+        wait_lit(page, "lease", "CLOSED")
+        page.click("#back")
+        page.wait_for_selector("#status[data-is=over]")
+        assert "session_resume_expired" in page.inner_text("#said .remark")
+        page.click("#talk")
+        page.wait_for_selector("#status[data-is=open]")
 
 
 def speak(page: object) -> None:

@@ -169,6 +169,7 @@ def test_ended_sessions_are_kept_in_number_and_finished_parts_in_bytes() -> None
         life.take(*[Sequenced()] * 40)
     finished = [book.parts[0].size for book in history.books.values() if len(book.parts) > 1]
     assert 0 < sum(finished) <= 20_000
+    assert len(history._finished) == len(finished)
     assert len(history.books) == 30
     for life in lives:
         life.end()

@@ -12,15 +12,16 @@ import trio
 from pydantic import SecretStr
 from websockets.exceptions import ConnectionClosed
 from websockets.trio.client import ClientConnection, connect
+from websockets.typing import Origin
 
 from interlock.runtime.host import Host
 from interlock.runtime.ports import Recorder
-from interlock.serve.config import PageSettings
+from interlock.serve.access import Access
+from interlock.serve.config import AccessSettings, PageSettings, SocketSettings
 from interlock.serve.router import Router
 from interlock.serve.shown import Pages
 from interlock.session.settings import Settings
 from interlock.transport.converse import converse
-from interlock.transport.endpoint import Handler
 from interlock.transport.handshake import PATHS
 from interlock.workers.echo import EARS, MIND, VOICE, EchoPipeline
 from interlock.workers.scripted import Script, ScriptedFleet
@@ -35,9 +36,9 @@ class Shown(NamedTuple):
     host: Host
     port: int
 
-    def at(self, path: str) -> connect:
-        """Return a WebSocket to be opened."""
-        return connect(f"ws://127.0.0.1:{self.port}{path}", origin=None)
+    def at(self, path: str, origin: str | None = None) -> connect:
+        """Return a WebSocket to be opened, as if by a page of ``origin``."""
+        return connect(f"ws://127.0.0.1:{self.port}{path}", origin=Origin(origin) if origin else None)
 
     async def session(self, socket: ClientConnection) -> dict[str, Any]:
         """Open a session on a socket; return its credentials."""
@@ -60,16 +61,12 @@ async def shown(record: Recorder | None = None, **settings: Any) -> AsyncIterato
         await nursery.start(host.run)
         for path in PATHS:
             router.socket(path, partial(converse, host))
-        pages.show(router, host, nursery, unbounded)
+        access = Access(AccessSettings(), SocketSettings(), "127.0.0.1")
+        pages.show(router, host, nursery, access.bounded, access.check_place)
         async with served(router.handle, respond=router.respond, paths=router.socket_paths) as port:
             yield Shown(host, port)
             await host.shutdown()
         nursery.cancel_scope.cancel()
-
-
-def unbounded(handler: Handler) -> Handler:
-    """Limit nothing."""
-    return handler
 
 
 async def say(socket: ClientConnection, message: dict[str, Any]) -> None:

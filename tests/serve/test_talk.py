@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
+from websockets.exceptions import InvalidStatus
 
 from interlock.pages.assets import POLICY
 from interlock.serve.feed import DENIED
-from tests.serve.shown import end_of, hear, records, say, shown
+from tests.serve.shown import TOKEN, end_of, hear, records, say, shown
 from tests.transport.served import raw, rest
 
 pytestmark = [pytest.mark.real_clock, pytest.mark.timeout_s(15)]
@@ -105,3 +106,14 @@ async def test_who_was_superseded_cannot_pull_the_plug_of_the_successor() -> Non
             await hear(two, "session.heartbeat_ack")
             driver = server.host.drivers[old["session_id"]]
             assert (driver.value.generation, driver.value.state("attachment")) == (2, "ATTACHED")
+
+
+@pytest.mark.parametrize("path", ["/talk/live", "/inspect/live"])
+async def test_a_page_of_another_origin_is_refused(path: str) -> None:
+    async with shown(inspect_token=TOKEN) as server:
+        with pytest.raises(InvalidStatus) as refused:
+            async with server.at(path, origin="https://elsewhere.example"):
+                pass
+        assert refused.value.response.status_code == 403
+        async with server.at(path, origin=f"http://127.0.0.1:{server.port}") as live:
+            assert live.request is not None

@@ -53,7 +53,7 @@ class Book:
         self.value = value
         self.began_at = self.at = at
         self.error = ""
-        self.parts: deque[Part] = deque(maxlen=2)
+        self.parts: deque[Part] = deque()
         self.followers: set[Follower] = set()
         self.run = secrets.token_hex(8)
         self.n = 0
@@ -94,9 +94,10 @@ class History:
         self._inner = inner
         self._scribe = Scribe(COMPOSITION)
         self._ended: deque[str] = deque()
-        self._finished: deque[tuple[str, int]] = deque()
+        self._finished: dict[str, None] = {}
+        """The sessions that have a finished part, those with two; in front the one that was finished first."""
         self._size = 0
-        """Bytes of the first parts of two."""
+        """Bytes of the finished parts."""
 
     def decided(self, at: float, before: Value, event: Message, decision: Decision) -> None:
         """Record what an event did."""
@@ -173,18 +174,18 @@ class History:
     def _begin_part(self, book: Book, value: Value, at: float, number: int) -> None:
         """Begin a part with the whole value; the one before the last goes. Part 1 is there if it is the beginning."""
         if book.parts:
-            self._finished.append((book.session_id, book.parts[-1].number))
+            self._forget(book)
+            self._finished[book.session_id] = None
             self._size += book.parts[-1].size
-            self._size -= book.parts[0].size if len(book.parts) == book.parts.maxlen else 0
         book.parts.append(Part(number, self._scribe.begun(at, value)))
         book.n = 0
         while self._size > self.bounds.all_bytes:
-            self._forget(*self._finished.popleft())
+            self._forget(self.books[next(iter(self._finished))])
 
-    def _forget(self, session_id: str, number: int) -> None:
-        """Let go of a finished part, if it has not gone already."""
-        book = self.books.get(session_id)
-        if book is not None and book.parts[0].number == number:
+    def _forget(self, book: Book) -> None:
+        """Let go of the finished part of a session, if it has one."""
+        if book.session_id in self._finished:
+            del self._finished[book.session_id]
             self._size -= book.parts.popleft().size
 
     def _next(self, book: Book, before: Value, at: float) -> int:
@@ -211,7 +212,7 @@ class History:
     def _drop(self, session_id: str) -> None:
         book = self.books.pop(session_id, None)
         if book is not None:
-            self._size -= book.parts[0].size if len(book.parts) > 1 else 0
+            self._forget(book)
             if self.everything:
                 self.touched.add(session_id)
 

@@ -15,6 +15,7 @@ export class Duplex {
     this.generation = 0;
     this.position = 0;
     this.over = false;
+    this.isAttached = false;
     this.key = "";
   }
 
@@ -33,7 +34,14 @@ export class Duplex {
 
   resume({ id, token, position } = this.credentials) {
     Object.assign(this, { id, token, position });
-    this.#connect(() => this.say({ type: "session.resume", session_id: id, resume_token: token, last_received_server_event_seq: position }));
+    this.#connect(() => this.#ask());
+  }
+
+  // Leave, and hear no more.
+  close() {
+    const { socket } = this;
+    this.socket = null;
+    socket?.close(1000, "left");
   }
 
   say(message) {
@@ -42,7 +50,12 @@ export class Duplex {
     return true;
   }
 
+  #ask() {
+    this.say({ type: "session.resume", session_id: this.id, resume_token: this.token, last_received_server_event_seq: this.position });
+  }
+
   #connect(first) {
+    this.isAttached = false;
     const where = new URL("/v1/duplex", location.href);
     where.protocol = where.protocol.replace("http", "ws");
     const socket = (this.socket = new WebSocket(where, this.key ? ["realtime", KEY + this.key] : []));
@@ -60,9 +73,13 @@ export class Duplex {
       this.id = event.session_id;
       this.token = event.resume_token;
       this.generation = event.attachment_generation;
+      this.isAttached = true;
       this.#ack();
     }
-    if (event.type === "session.resync_required" && event.resumable) this.position = event.resumable_from;
+    if (event.type === "session.resync_required" && event.resumable) {
+      this.position = event.resumable_from;
+      if (!this.isAttached) this.#ask();
+    }
     if (["session.closed", "session.expired", "session.replaced"].includes(event.type)) this.over = true;
     this.hear(event);
   }

@@ -18,9 +18,9 @@ const machines = new Machines($("machines"), tables, SHOWN);
 const steps = new Steps($("steps"));
 const course = new Course(tables);
 const tabs = new BroadcastChannel("interlock.talk");
-const me = crypto.randomUUID();
+const me = String(crypto.getRandomValues(new Uint32Array(2))); // randomUUID is for https only
 
-let duplex = null, live = null, audio = null, voice = null, ear = null, offer = null, offered = 0, state = "rest";
+let duplex = null, live = null, audio = null, voice = null, ear = null, offer = null, offered = 0, state = "rest", adrift = "";
 const bubbles = new Map(), acked = new Map(), stale = new Set(), answering = new Set();
 
 // --- what the page is in, for eyes and for ears
@@ -43,6 +43,18 @@ function be(next, words = WORDS[next]) {
   $("back").disabled = next !== "lost";
   $("take").disabled = !offer || isOpen || next === "opening";
   $("talk").disabled = next === "lost" || next === "opening";
+  keepFocus();
+}
+
+// Whoever works by keyboard stands on a button that has just been switched off: go on at the one that comes next.
+function keepFocus() {
+  const on = document.activeElement;
+  if (on instanceof HTMLButtonElement && on.disabled) adrift = on.id;
+  else if (on !== document.body) adrift = "";
+  if (!adrift || state === "opening") return;
+  const next = { lost: "back", open: adrift === "talk" ? "talk" : "plug" }[state] || "talk";
+  adrift = "";
+  $(next).focus();
 }
 
 function isListening(yes) {
@@ -69,6 +81,14 @@ function lost({ code, reason, final }) {
   be(code === 4001 ? "taken" : "over");
 }
 
+// An error before the session is there, or is there again, is the end of the attempt.
+function complain(text) {
+  remark(text);
+  if (state !== "opening") return;
+  duplex.close();
+  be("over", "No session came of it; the transcript says why. Talk begins another one.");
+}
+
 // A browser is not told why a connection was refused; a missing key is the likely reason where nothing is said.
 function refused(reason) {
   be("over", `No session came of it${reason ? `: ${reason}` : ""}. Press Talk to try again.`);
@@ -89,7 +109,7 @@ const HEARS = {
   "response.output_audio_transcript.delta": ({ response_id: id, delta }) => bubble(id, "reply").firstChild.append(delta),
   "response.output_audio.delta": ({ response_id: id, delta }) => stale.has(id) || voice?.play(id, delta),
   "response.done": ended,
-  "error": ({ error }) => remark(error.message.startsWith(error.code) ? error.message : `${error.code}: ${error.message}`),
+  "error": ({ error }) => complain(error.message.startsWith(error.code) ? error.message : `${error.code}: ${error.message}`),
   "session.resync_required": () => remark("A part of what was said is lost; coming back goes on after it."),
 };
 
