@@ -6,6 +6,7 @@ The pages are committed, so that they can be read without building anything; a t
 from __future__ import annotations
 
 import argparse
+import importlib
 import re
 from collections.abc import Iterator, Mapping
 from itertools import groupby
@@ -31,7 +32,6 @@ LAYERS = {
     "runtime": "Hosts and sessions",
     "session": "Settings",
     "transport": "Connections and clients",
-    "embed": "Under asyncio",
     "workers": "Pipelines and stages",
     "observe": "Traces",
     "machine": "Machines",
@@ -204,7 +204,7 @@ def api() -> str:
     ]
     for title, group in groupby(sorted(interlock._HOMES, key=place), key=lambda name: place(name)[1]):
         told += [f"## {title}\n", *map(directive, group)]
-    return "\n".join([*told, *proofs()])
+    return "\n".join([*told, *apart()])
 
 
 def place(name: str) -> tuple[int, str, bool, str]:
@@ -215,17 +215,23 @@ def place(name: str) -> tuple[int, str, bool, str]:
 
 def directive(name: str, module: str = "interlock") -> str:
     """Return what puts the docstring of a public name into a page."""
-    kind = "autoclass" if isinstance(getattr(__import__(module, fromlist=[name]), name), type) else "autofunction"
+    kind = "autoclass" if isinstance(getattr(importlib.import_module(module), name), type) else "autofunction"
     members = "   :members:\n" if kind == "autoclass" else ""
     return f"```{{eval-rst}}\n.. {kind}:: {module}.{name}\n{members}```\n"
 
 
-def proofs() -> Iterator[str]:
-    """Yield the section of the sweep, which works without the rest."""
-    from interlock import proof
+APART = {
+    "interlock.embed": "For an asyncio server; [how to use it](embed.md).",
+    "interlock.proof": "The sweep, for anyone's trio code; [how to use it](sweep.md).",
+}
+"""Packages whose names are not those of `interlock`, since not everybody needs them."""
 
-    yield "## interlock.proof\n"
-    yield from (directive(name, "interlock.proof") for name in sorted(proof.__all__))
+
+def apart() -> Iterator[str]:
+    """Yield the sections of the packages that are imported by their own names."""
+    for name, text in APART.items():
+        yield f"## {name}\n\n{text}\n"
+        yield from (directive(each, name) for each in sorted(importlib.import_module(name).__all__))
 
 
 # -------------------------------------------------------------------------------------------------------------- pages
