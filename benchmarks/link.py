@@ -52,10 +52,9 @@ class Sink:
 
     def worker_gone(self, stage: str, incarnation: int) -> None: ...
 
-    def reply(self, stage: str, incarnation: int, reply: Reply) -> None:
-        if isinstance(reply, Output):
-            self.back += 1
-            self.changed.set()
+    def reply(self, stage: str, incarnation: int, *replies: Reply) -> None:
+        self.back += sum(isinstance(reply, Output) for reply in replies)
+        self.changed.set()
 
 
 @asynccontextmanager

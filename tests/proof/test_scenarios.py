@@ -57,7 +57,7 @@ def test_every_operation_is_there_once_and_beside_its_faults() -> None:
     assert len(set(PLAIN)) == len(OPERATIONS)
 
 
-@pytest.mark.parametrize(("name", "plan"), [("close_dies", "late@1:host,early@7:timer1")])
+@pytest.mark.parametrize(("name", "plan"), [("close_dies", "late@1:host,early@8:timer1")])
 def test_found_once_and_mended(name: str, plan: str) -> None:
     """A shutdown that was cut by its own deadline left a session without its terminal event."""
     case = run_plan(SCENARIOS[name], parse(plan))

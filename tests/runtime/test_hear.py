@@ -6,7 +6,8 @@ import pytest
 import trio
 import trio.testing
 
-from interlock.runtime.ports import Consumed, Output
+from interlock.runtime.hear import TOGETHER, runs
+from interlock.runtime.ports import Consumed, Output, Reply
 from interlock.runtime.talk import Session
 from interlock.workers.echo import EARS, MIND, VOICE, EchoPipeline
 from interlock.workers.protocol import Finish
@@ -135,3 +136,12 @@ async def test_fe_07_a_late_stage_s_failure_goes_to_the_response_that_owns_the_r
         statuses = [e["response"]["status"] for e in first.events if e["type"] == "response.done"]
         assert statuses == ["cancelled", "completed"]
         scene.fleet[VOICE].confirm(old)
+
+
+def test_one_breath_is_cut_where_something_else_begins_and_never_longer_than_the_limit() -> None:
+    audio = [Output("r", 1, "audio", bytes([n])) for n in range(TOGETHER + 2)]
+    later, text, done = Output("r", 2, "audio"), Output("r", 2, "text"), Consumed("r", 1)
+    said: tuple[Reply, ...] = (*audio, later, later, text, text, done)
+    cut = [tuple(audio[:TOGETHER]), tuple(audio[TOGETHER:]), (later, later), (text,), (text,), (done,)]
+    assert list(runs(said)) == cut
+    assert list(runs((done,))) == [(done,)]

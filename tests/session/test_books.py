@@ -13,6 +13,7 @@ from interlock.session.books import (
     InputReleased,
     PlaybackAcked,
     Produced,
+    ProducedTogether,
     Sequenced,
     TransportClosed,
     Trimmed,
@@ -37,6 +38,14 @@ def test_a_delta_of_the_current_epoch_takes_the_next_number() -> None:
     assert made.journal.head == value.journal.head + 2
     assert made.playback == (Playback("resp_1", made_ms=40.0),)
     assert made.stale == value.stale
+
+
+@pytest.mark.parametrize("request_id", ["resp_1.voice", "resp_2.voice"], ids=["fresh", "stale"])
+@pytest.mark.parametrize("count", [1, 2, 16])
+def test_deltas_that_come_together_are_the_same_as_one_by_one(request_id: str, count: int) -> None:
+    value = answering(attached())
+    one = Produced(request_id, 1, 1, 40.0)
+    assert after(value, *[one] * count) == after(value, ProducedTogether(request_id, 1, 1, 40.0 * count, count))
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
+from struct import pack
+
 import pytest
 import trio
+import trio.testing
 from websockets.exceptions import ConnectionClosed
 from websockets.trio.client import connect
 
@@ -41,15 +46,15 @@ def as_port(transport: WebSocketTransport) -> Transport:
 
 async def test_frames_arrive_whole_in_order_and_as_one_write(monkeypatch: pytest.MonkeyPatch) -> None:
     held, writes = Held(), []
-    send_all = trio.SocketStream.send_all
+    writev = os.writev
 
-    async def spy(stream: trio.SocketStream, data: bytes) -> None:
-        writes.append(len(data))
-        await send_all(stream, data)
+    def spy(fd: int, buffers: Sequence[bytes]) -> int:
+        writes.append(sum(map(len, buffers)))
+        return writev(fd, buffers)
 
     async with served(held) as port, connect(f"ws://127.0.0.1:{port}/v1/realtime") as client:
         transport = await held.get()
-        monkeypatch.setattr(trio.SocketStream, "send_all", spy)
+        monkeypatch.setattr(os, "writev", spy)
         frames = [b"a" * size for size in (1, 200, 70_000)]
         await as_port(transport).send(frames)
         assert [(await client.recv(decode=False)) for _ in frames] == frames
@@ -280,3 +285,53 @@ async def test_a_peer_that_ignores_our_close_is_freed_in_time() -> None:
         stream = await opened(port)
         with trio.fail_after(1):
             assert b"\x88\x06\x03\xe8done" in await rest(stream)
+
+
+async def test_what_the_socket_does_not_take_at_once_is_drained_in_order() -> None:
+    held, frames = Held(), [bytes([65 + n]) * 300_000 for n in range(20)]
+    async with served(held) as port:
+        stream = await deaf(port)
+        transport = await held.get()
+        assert transport.write_now([b"small"])
+        assert not transport.write_now(frames)
+        read = bytearray()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(transport.drain)
+            while len(read) < 7 + sum(map(len, frames)) + 10 * len(frames):
+                read += await stream.receive_some()
+        assert bytes(read) == b"\x81\x05small" + b"".join(b"\x81\x7f" + pack("!Q", len(f)) + f for f in frames)
+        assert transport.write_now([b"after"])
+        assert await stream.receive_some() == b"\x81\x05after"
+        await stream.aclose()
+        held.over.set()
+
+
+async def test_what_is_written_while_a_write_is_under_way_follows_it() -> None:
+    held, size = Held(), 8_000_000
+    async with served(held) as port:
+        stream = await deaf(port)
+        transport = await held.get()
+        read = bytearray()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(transport.send, [b"a" * size])
+            await trio.testing.wait_all_tasks_blocked()
+            assert not transport.write_now([b"b"])
+            nursery.start_soon(transport.drain)
+            while len(read) < 10 + size + 3:
+                read += await stream.receive_some()
+        assert read.endswith(b"a\x81\x01b")
+        await stream.aclose()
+        held.over.set()
+
+
+async def test_a_socket_that_was_reset_is_said_to_be_closed() -> None:
+    held = Held()
+    async with served(held) as port:
+        stream = await opened(port)
+        transport = await held.get()
+        reset(stream)
+        assert await transport.receive() is None
+        for attempt in (transport.send([b"late"]), transport.drain()):
+            with pytest.raises(TransportClosed):
+                await attempt
+        held.over.set()

@@ -138,3 +138,14 @@ def test_a_lost_history_says_whether_a_resume_goes_on() -> None:
 
 def test_close_codes_are_those_that_clients_act_upon() -> None:
     assert (CloseCode.ENDED, CloseCode.SHUTDOWN, CloseCode.FULL, CloseCode.REPLACED) == (1000, 1012, 1013, 4001)
+
+
+@pytest.mark.parametrize("response_id", ["resp_1", "100%", "%d %b", 'a "quoted" \\ one', "\u00fcber"])
+def test_an_audio_delta_is_what_json_says_whatever_the_names_are(response_id: str) -> None:
+    pieces = [b"", b"\0\1", bytes(range(256)) * 12]
+    for seq, (frame, pcm) in enumerate(zip(outbound.audio_deltas(7, response_id, pieces), pieces, strict=True), 7):
+        event = read(frame)
+        assert frame == outbound.audio_delta(seq, response_id, pcm)
+        assert (event["response_id"], event["item_id"]) == (response_id, f"item_{response_id}")
+        assert (event["server_event_seq"], event["event_id"]) == (seq, f"event_{seq}")
+        assert base64.b64decode(event["delta"]) == pcm

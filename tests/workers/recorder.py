@@ -30,9 +30,10 @@ class Recorder:
     def worker_gone(self, stage: str, incarnation: int) -> None:
         self._tell("gone", stage, incarnation)
 
-    def reply(self, stage: str, incarnation: int, reply: Reply) -> None:
-        self.replies.append(reply)
-        self._note(reply)
+    def reply(self, stage: str, incarnation: int, *replies: Reply) -> None:
+        for reply in replies:
+            self.replies.append(reply)
+            self._note(reply)
 
     def of(self, kind: type[R], request_id: str | None = None) -> list[R]:
         """Return the replies of one kind, to one request or to all."""

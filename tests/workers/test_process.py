@@ -249,7 +249,7 @@ class Silent:
     def heard(self, held: Mapping[str, int]) -> None:
         self.heard_it.set()
 
-    def reply(self, reply: object) -> None: ...
+    def reply(self, *replies: object) -> None: ...
 
     def lost(self, reason: str) -> None:
         self.lost_for.append(reason)

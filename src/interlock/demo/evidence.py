@@ -163,7 +163,7 @@ def made(trace: Sequence[Record], response_id: str) -> list[tuple[int, float]]:
 
 def is_output(record: Record) -> bool:
     """Whether a stage made a delta here, sequenced or stale."""
-    return bool(record.get("event", {}).get("type") == "Produced")
+    return record.get("event", {}).get("type") in ("Produced", "ProducedTogether")
 
 
 def response_of(record: Record) -> str:

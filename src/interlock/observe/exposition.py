@@ -51,7 +51,10 @@ class Exposition(Collector):
         yield from self._since()
         metrics = self._metrics
         timed = {
-            "dispatch": ("One event of one session, with all that follows.", metrics.dispatch),
+            "dispatch": (
+                "One event of a machine, with all that follows; the data plane is not timed.",
+                metrics.dispatch,
+            ),
             "claim": ("From an accepted claim to where it landed.", metrics.attach),
             "cancel_landing": ("From an interrupt to the release of the last request.", metrics.landing),
         }

@@ -102,6 +102,8 @@ class History:
     def decided(self, at: float, before: Value, event: Message, decision: Decision) -> None:
         """Record what an event did."""
         self._inner.decided(at, before, event, decision)
+        if not decision.taken and not self.everything and before.session_id not in self.books:
+            return  # audio, of a session that nobody looks at: this is asked for each frame
         book = self._book(before, at)
         if book is None:
             return

@@ -79,7 +79,8 @@ class Followed:
         before, self.value = self.value.journal, decision.value
         journal = decision.value.journal
         if isinstance(event, Produced) and journal.head > before.head:
-            self.frames.append(journal.head, event.epoch, 0.0, b"")
+            for seq in range(before.head + 1, journal.head + 1):
+                self.frames.append(seq, event.epoch, 0.0, b"")
         if journal.trimmed != before.trimmed:
             self.frames.trim(journal.trimmed)
         for effect in decision.effects:

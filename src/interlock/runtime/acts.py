@@ -49,7 +49,7 @@ def append_event(driver: Driver, effect: m.AppendEvent) -> None:
     if effect.kind == "response.done" and speech is not None:
         items.end_message(driver, effect.response_id, speech, effect.status)
     frames = lifecycle(effect.kind, effect.seq, facts_of(driver, effect))
-    driver.hold_all(effect.seq, frames, private=effect.kind in PRIVATE)
+    driver.hold(effect.seq, 0, driver.host.now(), frames, private=effect.kind in PRIVATE)
     if effect.kind == "response.done":
         driver.speeches.pop(effect.response_id, None)
 

@@ -81,6 +81,10 @@ class Delivery:
         """Something may be due."""
         raise NotImplementedError
 
+    def flush(self) -> None:
+        """Something may be due, and nothing follows at once: write it now, where the transport can."""
+        self.wake()
+
     def notify(self, notice: Notice) -> bool:
         """Send a frame that belongs to this connection alone; say ``False`` when too many wait already.
 
@@ -92,6 +96,7 @@ class Delivery:
             return False
         self._noticed += 1
         self._notices.append(notice(f"notice_{self.generation}_{self._noticed}"))
+        self.driver.host.mark("max_notices", len(self._notices))
         self.wake()
         return True
 
@@ -147,7 +152,7 @@ class Delivery:
         notices = tuple(self._notices)
         self._notices.clear()
         frames, self.cursor = self.driver.take(self.generation, self.cursor, strict=self.dialect.is_strict)
-        return (*notices, *frames)
+        return (*notices, *frames) if notices else frames
 
     def _retire(self, mode: Mode, reason: str, within_s: float) -> None:
         if self.mode != "live":

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +19,12 @@ from interlock.errors import ClientError, Defect
 from interlock.machine import Cancelled, Message
 from interlock.runtime.beside import Input, Offer, Speech, Timer
 from interlock.runtime.delivery import Delivery
-from interlock.runtime.perform import heed, judge, note, perform
+from interlock.runtime.perform import heed, judge, note, perform, record
 from interlock.runtime.ports import Reply
 from interlock.runtime.room import Room
+from interlock.runtime.silent import Silent
 from interlock.session.asked import Wish, idle_time
-from interlock.session.books import Handed, Produced, Sequenced, TransportClosed, Trimmed
+from interlock.session.books import APPLY, Handed, Produced, Sequenced, TransportClosed, Trimmed
 from interlock.session.conversation import Conversation
 from interlock.session.decide import COMPOSITION, new_value
 from interlock.session.journal import Frames
@@ -58,7 +59,7 @@ class Driver:
         self.room = Room()
         self._queue: deque[Message] = deque()
         self._inner: list[Message] = []
-        self._replies: deque[tuple[int, Reply]] = deque()
+        self._replies: deque[tuple[int, tuple[Reply, ...]]] = deque()
         self._running = False
         self._hearing = False
 
@@ -112,36 +113,44 @@ class Driver:
         self.host.check_thread()
         if self._running:
             self._inner.append(event)
+        elif type(event) in APPLY:
+            self._enter(event)
         else:
             self._run(event)
 
-    def reply(self, incarnation: int, reply: Reply) -> None:
+    def reply(self, incarnation: int, *replies: Reply) -> None:
         """Take what a stage has answered; one that answers from inside its order is heard when the run is over."""
-        self._replies.append((incarnation, reply))
+        self._replies.append((incarnation, replies))
         self._hear()
 
     def take(self, generation: int, cursor: int, *, strict: bool = False) -> tuple[tuple[bytes, ...], int]:
         """Return the frames that are due to the writer of ``generation``, and the position after them."""
         if generation != self.value.generation:
             return (), cursor
-        batch = self.frames.due(cursor, self.settings.write_bytes, strict=strict)
-        if batch.cursor > cursor:
-            self.dispatch(Handed(generation, batch.cursor))
-        return batch.frames, batch.cursor
+        frames, through = self.frames.due(cursor, self.host.settings.write_bytes, strict=strict)
+        if through > cursor:
+            self.dispatch(Handed(generation, through))
+        return frames, through
 
     def produce(self, event: Produced) -> int:
-        """Sequence one output delta; return its number, or 0 when it is stale."""
+        """Sequence output deltas; return the number of the first, or 0 when they are stale."""
         head = self.value.journal.head
         self.dispatch(event)
-        return self.value.journal.head if self.value.journal.head > head else 0
+        return head + 1 if self.value.journal.head > head else 0
 
-    def hold(self, seq: int, epoch: int, data: bytes, private: bool = False) -> None:
-        """Keep an encoded frame for sending and replay, and make room for it."""
-        self.frames.append(seq, epoch, trio.current_time(), data, private)
-        if self.frames.size > self.settings.journal_bytes or self.frames.oldest_at < self._ages_before():
+    def hold(self, seq: int, epoch: int, at: float, frames: Iterable[bytes], *, private: bool = False) -> None:
+        """Keep encoded frames, made at ``at`` and numbered from ``seq`` on, and make room for them.
+
+        They are written when the reply that is being heard is over, with all that comes of it; else by their writer.
+        """
+        held, settings = self.frames, self.host.settings
+        held.append(seq, epoch, at, *frames, private=private)
+        if held.size > settings.journal_bytes or at - held.oldest_at > settings.journal_age_s:
             self._make_room(is_delta=epoch > 0)
-        if self.delivery is not None:
-            self.delivery.wake()
+        self.host.mark("journal_bytes", held.size)
+        if not self._hearing:
+            for delivery in self.deliveries.values():
+                delivery.wake()
 
     def tell(
         self,
@@ -161,13 +170,8 @@ class Driver:
         self.dispatch(taking(len(frames)))
         if self.value.journal.head < seq:
             return 0
-        self.hold_all(seq, frames, epoch=epoch)
+        self.hold(seq, epoch, trio.current_time(), frames)
         return seq
-
-    def hold_all(self, seq: int, frames: tuple[bytes, ...], *, epoch: int = 0, private: bool = False) -> None:
-        """Keep consecutive lifecycle frames."""
-        for number, data in enumerate(frames, seq):
-            self.hold(number, epoch, data, private)
 
     def delivered(self, delivery: Delivery) -> None:
         """The transport of a delivery is closed; the books and the host are told."""
@@ -182,9 +186,10 @@ class Driver:
         elif self.value.cells["attachment", None].data.claim == claim:
             self.dispatch(Cancelled("attachment", None, self.value.generation))
 
-    def touch(self) -> None:
-        """The client, or the model, did something: the idle clock starts over when it is next asked."""
-        self.active_at = trio.current_time()
+    def touch(self) -> float:
+        """Start the idle clock over: the client, or the model, did something. Return the time."""
+        self.active_at = now = trio.current_time()
+        return now
 
     def fire(self, timer: Timer) -> None:
         """Deliver the event of a timer that fell due."""
@@ -193,18 +198,27 @@ class Driver:
             fields["idle_for_s"] = trio.current_time() - self.active_at
         self.dispatch(timer.event(**fields))
 
+    def _enter(self, event: Message) -> None:
+        """Take an event of the books, which no machine sees: nothing follows from it but a change of the value."""
+        self._step(event)
+        if type(event) is TransportClosed:
+            self.host.settled(self)
+        self.room.changed()
+
     def _run(self, event: Message) -> None:
         timed = self.host.timed
         began = 0.0 if timed is None else perf_counter()
         self._running = True
         try:
             self._step(event)
-            self._follow()
+            if self._inner or self._queue:
+                self._follow()
         finally:
             self._running = False
         if timed is not None:
             timed(perf_counter() - began)
-        self._hear()
+        if self._replies:
+            self._hear()
         self.host.settled(self)
         self.room.changed()
 
@@ -218,6 +232,8 @@ class Driver:
                 heed(self, *self._replies.popleft())
         finally:
             self._hearing = False
+            for delivery in self.deliveries.values():
+                delivery.flush()
 
     def _follow(self) -> None:
         """Take what was dispatched meanwhile: first what came from inside the last step, in its order."""
@@ -233,20 +249,21 @@ class Driver:
             return  # recorded; there is no caller to tell
 
     def _step(self, event: Message) -> None:
-        before, now = self.value, trio.current_time()
+        before = self.value
         try:
             decision = judge(before, event)
         except ClientError as refusal:
             code = refusal.code
-            note(self.host, lambda record: record.refused(now, before, event, code))
+            note(self.host, lambda record: record.refused(trio.current_time(), before, event, code))
             raise
         except Defect as error:
             self.host.defect(self, event, error)
             return
-        self.value = decision.value
-        note(self.host, lambda record: record.decided(now, before, event, decision))
-        if self.value.journal.trimmed != before.journal.trimmed:
-            self.frames.trim(self.value.journal.trimmed)
+        self.value = after = decision.value
+        if type(self.host.record) is not Silent:
+            record(self.host, before, event, decision)
+        if after.journal.trimmed != before.journal.trimmed:
+            self.frames.trim(after.journal.trimmed)
         for effect in decision.effects:
             perform(self, effect)
 

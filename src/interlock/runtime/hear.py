@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from interlock.runtime import items
 from interlock.runtime.answering import NO_WISH
 from interlock.runtime.beside import Input
-from interlock.runtime.output import answer
+from interlock.runtime.output import answer, answer_in_audio
 from interlock.runtime.ports import Aborted, AbortRefused, Accepted, Consumed, Failed, Finished, Output, Refused, Reply
 from interlock.session.books import InputReleased, TurnReleased
 from interlock.tables import messages as m
@@ -17,10 +18,32 @@ from interlock.wire.session_object import detection
 if TYPE_CHECKING:
     from interlock.runtime.driver import Driver
 
+TOGETHER = 16
+"""Deltas that are sequenced by one event, at most; a limit on what comes before anybody else has a turn."""
 
-def hear(driver: Driver, incarnation: int, reply: Reply) -> None:
-    """Take one reply of one worker."""
+
+def runs(replies: tuple[Reply, ...]) -> Iterator[tuple[Reply, ...]]:
+    """Cut what a stage said in one breath into what is heard at once: audio of one epoch, or any other reply alone."""
+    start = 0
+    for end, reply in enumerate(replies[1:], 1):
+        if end - start == TOGETHER or not _are_alike(replies[start], reply):
+            yield replies[start:end]
+            start = end
+    yield replies[start:]
+
+
+def _are_alike(one: Reply, other: Reply) -> bool:
+    if not isinstance(one, Output) or not isinstance(other, Output):
+        return False
+    return one.kind == other.kind == "audio" and one.epoch == other.epoch
+
+
+def hear(driver: Driver, incarnation: int, run: tuple[Reply, ...]) -> None:
+    """Take one reply of one worker, or a run of audio."""
+    reply = run[0]
     match reply:
+        case Output(kind="audio"):
+            answer_in_audio(driver, incarnation, reply, run)
         case Output():
             _output(driver, incarnation, reply)
         case Consumed():
@@ -41,7 +64,7 @@ def hear(driver: Driver, incarnation: int, reply: Reply) -> None:
 
 def _output(driver: Driver, incarnation: int, output: Output) -> None:
     match output.kind:
-        case "audio" | "text" | "function_call" | "usage":
+        case "text" | "function_call" | "usage":
             answer(driver, incarnation, output)
         case _ if not _listens(driver, incarnation, output.request_id):
             driver.host.count_stale()

@@ -50,7 +50,8 @@ class Host:
     ) -> None:
         """Join a pipeline to its stages. ``record`` keeps the trace.
 
-        ``timed``, where somebody sets it, is told the seconds of each dispatch; ``turned_away`` counts refused opens.
+        ``timed``, where somebody sets it, is told the seconds of each dispatch to a machine; ``turned_away`` counts
+        refused opens.
         """
         self.pipeline = pipeline
         self.fleet = fleet
@@ -305,6 +306,11 @@ class Host:
         if driver.value.state("session") in {"OPENING", "OPEN"} and not isinstance(event, m.EndRequested):
             driver.dispatch(m.EndRequested("internal_error"))
 
+    def mark(self, limit: str, used: int) -> None:
+        """Raise the high-water mark of a limit."""
+        if used > self.high_water.get(limit, 0):
+            self.high_water[limit] = used
+
     def settled(self, driver: Driver) -> None:
         """Look at a session after a run: say that it has ended, and let go of it when nothing is left."""
         note(self, driver)
@@ -337,13 +343,13 @@ class Host:
         for driver in list(self.drivers.values()):
             driver.dispatch(m.StageGone(stage, incarnation))
 
-    def reply(self, stage: str, incarnation: int, reply: Reply) -> None:
-        """Route a stage's reply to the session that owns the request; count what nobody owns."""
-        driver = self._routes.get(reply.request_id)
+    def reply(self, stage: str, incarnation: int, *replies: Reply) -> None:
+        """Route what a stage says to the session that owns the request; count what nobody owns."""
+        driver = self._routes.get(replies[0].request_id)
         if driver is None:
-            self.count_stale()
+            self.stale += len(replies)
         else:
-            driver.reply(incarnation, reply)
+            driver.reply(incarnation, *replies)
 
     def _overdue(self, timer: Timer) -> None:
         driver = self.drivers.get(timer.session_id)

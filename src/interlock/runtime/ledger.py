@@ -57,10 +57,8 @@ def used_by(driver: Driver) -> dict[str, int]:
 
 def note(host: Host, driver: Driver) -> None:
     """Raise the high-water marks to what a session uses."""
-    marks = host.high_water
     for name, now in used_by(driver).items():
-        if now > marks.get(name, 0):
-            marks[name] = now
+        host.mark(name, now)
 
 
 def limits_of(host: Host) -> dict[str, dict[str, int]]:

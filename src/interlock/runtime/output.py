@@ -5,14 +5,16 @@ An output of an older epoch, or of a request that is over, is stale: it is count
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
 from interlock.runtime import acts, items
 from interlock.runtime.beside import Speech
 from interlock.runtime.ports import FunctionCall, Output, Usage
-from interlock.session.books import Produced, is_fresh
+from interlock.session.books import Produced, ProducedTogether, is_fresh
 from interlock.tables import messages as m
 from interlock.wire import outbound
 
@@ -26,13 +28,10 @@ PCM_BYTES_PER_MS = 48
 
 
 def answer(driver: Driver, incarnation: int, output: Output) -> None:
-    """Take one output of a response."""
+    """Take one output of a response that is no audio."""
     cell = driver.value.cells.get(("request", output.request_id))
     response_id: str = cell.data.response_id if cell is not None else ""
     speech = driver.speeches.get(response_id)
-    if output.kind == "audio":
-        _audio(driver, incarnation, output, speech, response_id)
-        return
     event = Produced(output.request_id, incarnation, output.epoch)
     if speech is None or not is_fresh(driver.value, event):
         driver.produce(event)  # counted, and refused
@@ -47,16 +46,26 @@ def answer(driver: Driver, incarnation: int, output: Output) -> None:
             _usage(driver, event, speech, output.payload)
 
 
-def _audio(driver: Driver, incarnation: int, output: Output, speech: Speech | None, response_id: str) -> None:
-    """One frame: a comparison, a number, an entry in the journal. Only the first one begins a message."""
-    ms = len(output.payload) / PCM_BYTES_PER_MS
-    event = Produced(output.request_id, incarnation, output.epoch, ms)
+def answer_in_audio(driver: Driver, incarnation: int, first: Output, run: Sequence[Any]) -> None:
+    """Take frames of one epoch: a comparison, a number and an entry for each. Only the first one begins a message."""
+    cell = driver.value.cells.get(("request", first.request_id))
+    response_id: str = cell.data.response_id if cell is not None else ""
+    speech = driver.speeches.get(response_id)
+    payloads = [first.payload] if len(run) == 1 else [output.payload for output in run]
+    ms = sum(map(len, payloads)) / PCM_BYTES_PER_MS
+    event = _produced(first.request_id, incarnation, first.epoch, ms, len(payloads))
     if speech is not None and speech.index is None and is_fresh(driver.value, event):
         items.begin_message(driver, response_id, speech)
     if seq := driver.produce(event):
-        driver.touch()
-        index = speech.index if speech is not None else 0
-        driver.hold(seq, event.epoch, outbound.audio_delta(seq, response_id, output.payload, index=index or 0))
+        index = (speech.index or 0) if speech is not None else 0
+        driver.hold(seq, event.epoch, driver.touch(), outbound.audio_deltas(seq, response_id, payloads, index=index))
+
+
+@lru_cache(maxsize=1024)
+def _produced(request_id: str, incarnation: int, epoch: int, ms: float, count: int) -> Produced:
+    """Return the event; it is the same for each frame of a reply, and making one costs more than finding it."""
+    one = Produced(request_id, incarnation, epoch, ms)
+    return one if count == 1 else ProducedTogether(request_id, incarnation, epoch, ms, count)
 
 
 def _text(driver: Driver, event: Produced, response_id: str, speech: Speech, payload: bytes) -> None:
@@ -70,7 +79,7 @@ def _text(driver: Driver, event: Produced, response_id: str, speech: Speech, pay
     text = payload.decode("utf-8", "replace")
     speech.said.append(text)
     encode = outbound.text_delta if speech.written else outbound.transcript_delta
-    driver.hold(seq, event.epoch, encode(seq, response_id, text, index=speech.index or 0))
+    driver.hold(seq, event.epoch, driver.host.now(), (encode(seq, response_id, text, index=speech.index or 0),))
     chain = driver.value.cells["response", response_id].data.chain
     for after in chain[chain.index(event.request_id) + 1 :][:1]:
         acts.append_input(driver, after, payload)

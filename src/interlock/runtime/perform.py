@@ -17,7 +17,7 @@ from interlock.errors import ClientError, Defect
 from interlock.machine import ArmTimer, DisarmTimer, Message, StartWork, StopWork
 from interlock.runtime import acts
 from interlock.runtime.beside import Offer
-from interlock.runtime.hear import hear
+from interlock.runtime.hear import hear, runs
 from interlock.runtime.ports import Recorder, Reply
 from interlock.runtime.silent import Silent
 from interlock.session.credential import digest_of
@@ -96,10 +96,15 @@ def judge(value: Value, event: Message) -> Decision:
         raise Defect(f"{type(event).__name__}: {error!r}") from error
 
 
-def heed(driver: Driver, incarnation: int, reply: Reply) -> None:
-    """Take a stage's reply. What is wrong with it concerns its own session (SR-11); a limit is told to the client."""
+def heed(driver: Driver, incarnation: int, replies: tuple[Reply, ...]) -> None:
+    """Take a stage's replies. What is wrong with one concerns its own session (SR-11); a limit its client is told."""
+    for run in runs(replies) if len(replies) > 1 else (replies,):
+        _heed(driver, incarnation, run)
+
+
+def _heed(driver: Driver, incarnation: int, run: tuple[Reply, ...]) -> None:
     try:
-        hear(driver, incarnation, reply)
+        hear(driver, incarnation, run)
     except ClientError as error:
         driver.tell("error", LifecycleFacts(code=error.code, message=str(error)))
     except Exception:
@@ -107,13 +112,25 @@ def heed(driver: Driver, incarnation: int, reply: Reply) -> None:
         driver.dispatch(m.EndRequested("internal_error"))
 
 
+def record(host: Host, before: Value, event: Message, decision: Decision) -> None:
+    """Let the recorder write what was decided, as :func:`note` does; each frame comes here."""
+    try:
+        host.record.decided(trio.current_time(), before, event, decision)
+    except Exception:
+        _give_up(host)
+
+
 def note(host: Host, write: Callable[[Recorder], None]) -> None:
     """Let the recorder write. One that fails is not asked again: a trace is no reason to lose a session."""
     try:
         write(host.record)
     except Exception:
-        log.exception("the recorder has failed; nothing more is recorded")
-        host.record = Silent()
+        _give_up(host)
+
+
+def _give_up(host: Host) -> None:
+    log.exception("the recorder has failed; nothing more is recorded")
+    host.record = Silent()
 
 
 async def prepare(driver: Driver, offer: Offer, scope: trio.CancelScope) -> None:

@@ -165,8 +165,8 @@ class FleetSink(Protocol):
     def worker_gone(self, stage: str, incarnation: int) -> None:
         """The worker is known to be gone, and with it all that it held."""
 
-    def reply(self, stage: str, incarnation: int, reply: Reply) -> None:
-        """A stage has answered."""
+    def reply(self, stage: str, incarnation: int, *replies: Reply) -> None:
+        """A stage has answered: once, or, about one request, more than once in one breath, in this order."""
 
 
 class Fleet(Protocol):

@@ -77,6 +77,7 @@ class Session:
         if not pcm:
             return
         driver.dispatch(InputQueued(len(pcm)))
+        driver.host.mark("input_bytes", driver.value.input_bytes)
         try:
             request_id = self._listening() or self._listen()
         except ClientError:
@@ -94,6 +95,7 @@ class Session:
         if not request_id:
             raise ClientError("input_audio_buffer_empty", "there is no audio to commit")
         driver.dispatch(TurnCommitted())
+        driver.host.mark("max_turns", driver.value.turns)
         held = driver.inputs.setdefault(request_id, Input())
         held.turns += 1
         held.unasked.append(self.dialect.commit_answers if answers is None else answers)

@@ -1,14 +1,19 @@
-"""The writer of a transport that lives on trio: one task in the host's nursery, in a scope that retiring it cancels."""
+"""The writer of a transport that lives on trio: one task in the host's nursery, in a scope that retiring it cancels.
+
+While it sleeps, what a stage says is written in the same step in which it was heard, where the transport can write
+without waiting: a turn of the loop costs more than a frame. The task does what takes longer, and all that waits.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from typing import TYPE_CHECKING
 
 import trio
 
 from interlock.runtime.delivery import Close, Delivery, Write
-from interlock.runtime.ports import TransportClosed
+from interlock.runtime.nap import Nap
+from interlock.runtime.ports import EagerTransport, TransportClosed
 
 if TYPE_CHECKING:
     from interlock.runtime.beside import Offer
@@ -21,7 +26,9 @@ class TrioWriter(Delivery):
     def __init__(self, driver: Driver, offer: Offer, generation: int) -> None:
         super().__init__(driver, offer, generation)
         self.scope = trio.CancelScope()
-        self._wake = trio.Event()
+        self._nap = Nap()
+        self._eager = self.transport if isinstance(self.transport, EagerTransport) else None
+        self._undrained = False
 
     def start(self) -> None:
         """Begin to write, in the host's nursery."""
@@ -29,7 +36,19 @@ class TrioWriter(Delivery):
 
     def wake(self) -> None:
         """Something may be due."""
-        self._wake.set()
+        self._nap.wake()
+
+    def flush(self) -> None:
+        """Write what is due now, if the writer sleeps; wake it for what is left, and for whatever is wrong."""
+        if self._eager is None or not self._nap.is_slept_in or self.mode != "live":
+            self.wake()
+        elif frames := self._take():
+            try:
+                self._undrained = not self._eager.write_now(frames)
+            except TransportClosed:
+                self._undrained = True  # the writer meets it when it drains
+            if self._undrained or self._has_more:
+                self.wake()
 
     async def run(self) -> None:
         """Write until retired; whatever happens, the transport is closed once and the books say so."""
@@ -48,18 +67,33 @@ class TrioWriter(Delivery):
 
     async def _perform(self, act: Write | Close | None) -> None:
         if act is None:
-            self._wake = trio.Event()
-            await self._wake.wait()
+            await self._nap.sleep()
+            if self._eager is not None and self._undrained:
+                self._undrained = False
+                await self._in_time(self._eager.drain())
         elif isinstance(act, Write):
             await self._send(act.frames)
         else:
             await self.transport.close(act.code, act.reason)
 
     async def _send(self, frames: Sequence[bytes]) -> None:
+        """Write; at once where that goes, and then let others have their turn if there is more."""
+        if self._eager is None:
+            await self._in_time(self.transport.send(frames))
+        elif not self._eager.write_now(frames):
+            await self._in_time(self._eager.drain())
+        elif self._has_more:
+            await trio.lowlevel.checkpoint()
+
+    async def _in_time(self, writing: Awaitable[None]) -> None:
         with trio.move_on_after(self.driver.settings.write_s) as deadline:
-            await self.transport.send(frames)
+            await writing
         if deadline.cancelled_caught:
             raise TransportClosed("write_timeout")
+
+    @property
+    def _has_more(self) -> bool:
+        return self.cursor < self.driver.value.journal.head
 
     def _cut(self) -> None:
         self.scope.cancel()

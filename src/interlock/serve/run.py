@@ -87,7 +87,14 @@ def fleet_of(served: Config) -> Fleet:
     fleet = ScriptedFleet(EARS, MIND, VOICE, record=False)
     fleet[EARS].script = Script(transcript="as the script says")
     fleet[MIND].script = Script(texts=("You said: ", "as the script says."))
-    fleet[VOICE].script = Script(frames=served.scripted, ahead=served.ahead, begins="input")
+    fleet[VOICE].script = Script(
+        frames=served.scripted,
+        ahead=served.ahead,
+        begins="input",
+        pace_s=served.pace_ms / 1000,
+        samples=served.frame_ms * 24,
+        together=served.together,
+    )
     return fleet
 
 

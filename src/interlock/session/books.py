@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from interlock.errors import ClientError, LimitReached
 from interlock.machine import Message
 from interlock.session.credential import prove
-from interlock.session.value import Playback, Value
+from interlock.session.value import Playback, Value, longer, moved
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,13 @@ class Produced(Message):
     incarnation: int
     epoch: int
     ms: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ProducedTogether(Produced):
+    """A stage made ``count`` deltas in one breath. ``ms`` is the length of all of them. The same as one by one."""
+
+    count: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +116,7 @@ class TurnReleased(Message):
 
 Books: TypeAlias = (
     Produced
+    | ProducedTogether
     | Sequenced
     | MessageBegun
     | Handed
@@ -136,15 +144,19 @@ def is_fresh(value: Value, event: Produced) -> bool:
     )
 
 
-def produced(value: Value, event: Produced) -> Value:
+def produced(value: Value, event: Produced, count: int = 1) -> Value:
     """Sequence a delta of the current epoch, from a request that runs; count anything else as stale."""
     if not is_fresh(value, event):
-        return value._replace(stale=value.stale + 1)
-    journal = value.journal._replace(head=value.journal.head + 1)
-    if not event.ms:
-        return value._replace(journal=journal)
-    response_id = value.cells["request", event.request_id].data.response_id
-    return value._replace(journal=journal, playback=_made(value.playback, response_id, event.ms))
+        return value._replace(stale=value.stale + count)
+    (head, handed, trimmed), playback = value.journal, value.playback
+    if event.ms:
+        playback = _made(playback, value.cells["request", event.request_id].data.response_id, event.ms)
+    return moved(value, (head + count, handed, trimmed), playback)
+
+
+def produced_together(value: Value, event: ProducedTogether) -> Value:
+    """Sequence deltas that came together: all are fresh, or all are stale, for nothing can come between them."""
+    return produced(value, event, event.count)
 
 
 def sequenced(value: Value, event: Sequenced) -> Value:
@@ -167,8 +179,8 @@ def message_begun(value: Value, event: MessageBegun) -> Value:
 
 def handed(value: Value, event: Handed) -> Value:
     """Move the mark up to which frames were handed to any transport."""
-    journal = value.journal
-    return value._replace(journal=journal._replace(handed=max(journal.handed, event.through)))
+    head, handed, trimmed = value.journal
+    return moved(value, (head, max(handed, event.through), trimmed), value.playback)
 
 
 def acknowledged(value: Value, event: Acknowledged) -> Value:
@@ -242,14 +254,15 @@ def turn_released(value: Value, event: TurnReleased) -> Value:
 
 
 def _made(playback: tuple[Playback, ...], response_id: str, ms: float) -> tuple[Playback, ...]:
-    *before, last = playback
+    last = playback[-1]
     if last.response_id != response_id:
-        return tuple(e._replace(made_ms=e.made_ms + ms) if e.response_id == response_id else e for e in playback)
-    return (*before, last._replace(made_ms=last.made_ms + ms))
+        return tuple(longer(e, ms) if e.response_id == response_id else e for e in playback)
+    return (*playback[:-1], longer(last, ms))
 
 
 APPLY: dict[type[Message], Callable[[Value, Any], Value]] = {
     Produced: produced,
+    ProducedTogether: produced_together,
     Sequenced: sequenced,
     MessageBegun: message_begun,
     Handed: handed,

@@ -7,9 +7,10 @@ call this, and nothing else moves a session.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 from interlock.machine import Address, Cell, Composition, Message, Taken
 from interlock.session import attachment, fence, lease, request, response, session
@@ -34,6 +35,10 @@ class Decision(NamedTuple):
     taken: tuple[Taken, ...]
 
 
+_new = cast("Callable[[type[Decision], tuple[Any, ...]], Decision]", tuple.__new__)
+"""Makes a :class:`Decision` of its three values, without one more call of Python."""
+
+
 def new_value(session_id: str, settings: Settings, idle_s: float | None = None) -> Value:
     """Return a session that has just been admitted: OPENING, with its slot. ``idle_s`` overrides the setting."""
     clocks = (settings.idle_s if idle_s is None else idle_s, settings.grace_s)
@@ -54,7 +59,7 @@ def decide(value: Value, event: Message, composition: Composition | None = None)
     """
     apply = APPLY.get(type(event))
     if apply is not None:
-        return Decision(apply(value, event), (), ())
+        return _new(Decision, (apply(value, event), (), ()))
     settings = value.settings
     limits = {
         "max_requests": settings.max_requests,

@@ -7,7 +7,8 @@ The positions that decide (head, handed, trimmed) are in the frozen value; this 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, cast
 
 
 class Frame(NamedTuple):
@@ -21,6 +22,9 @@ class Frame(NamedTuple):
     at: float
     data: bytes | None
     private: bool = False
+
+
+_new = cast("Callable[[type[Frame], tuple[Any, ...]], Frame]", tuple.__new__)
 
 
 class Batch(NamedTuple):
@@ -54,14 +58,16 @@ class Frames:
         """The frames that still have their bytes."""
         return [frame for frame in self._frames if frame.data is not None]
 
-    def append(self, seq: int, epoch: int, at: float, data: bytes, private: bool = False) -> None:
-        """Hold a frame. Numbers come in order; one whose frame could not be made is a void frame."""
+    def append(self, seq: int, epoch: int, at: float, *frames: bytes, private: bool = False) -> None:
+        """Hold frames, numbered from ``seq`` on. Numbers come in order; a frame that could not be made is void."""
         if not self._frames:
             self._first = seq
-        for missing in range(self._first + len(self._frames), seq):
-            self._frames.append(Frame(missing, epoch, at, None))
-        self._frames.append(Frame(seq, epoch, at, data, private))
-        self.size += len(data)
+        elif self._first + len(self._frames) != seq:
+            self._frames += [Frame(n, epoch, at, None) for n in range(self._first + len(self._frames), seq)]
+        for data in frames:
+            self._frames.append(_new(Frame, (seq, epoch, at, data, private)))
+            self.size += len(data)
+            seq += 1
 
     def due(self, cursor: int, limit: int, *, strict: bool = False) -> Batch:
         """Return the frames after ``cursor``: at least one if there is any, else at most ``limit`` bytes.
@@ -70,14 +76,15 @@ class Frames:
         """
         found: list[bytes] = []
         size = 0
-        for index in range(max(cursor + 1 - self._first, 0), len(self._frames)):
-            frame = self._frames[index]
-            if frame.data is not None and not (strict and frame.private):
-                if found and size + len(frame.data) > limit:
+        frames = self._frames
+        for index in range(max(cursor + 1 - self._first, 0), len(frames)):
+            seq, _, _, data, private = frames[index]
+            if data is not None and not (strict and private):
+                size += len(data)
+                if found and size > limit:
                     break
-                found.append(frame.data)
-                size += len(frame.data)
-            cursor = frame.seq
+                found.append(data)
+            cursor = seq
         return Batch(tuple(found), cursor)
 
     def void(self, through: int) -> tuple[int, ...]:

@@ -5,8 +5,8 @@ Frame bytes, texts and plaintext tokens lie beside it, in the driver; nothing he
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, cast
 
 from interlock.errors import ClientError
 from interlock.machine import Address, Cell
@@ -88,3 +88,23 @@ class Value(NamedTuple):
     def holds_slot(self) -> bool:
         """Whether the session counts in admission: from its creation until it is CLOSED."""
         return self.state("session") != "CLOSED"
+
+
+_new = cast("Callable[[type[Any], tuple[Any, ...]], Any]", tuple.__new__)
+
+
+def moved(value: Value, journal: tuple[int, int, int], playback: tuple[Playback, ...]) -> Value:
+    """Return ``value._replace(journal=Journal(*journal), playback=playback)``, at a quarter of the price.
+
+    Each frame comes here, and nothing else is worth the length of it.
+    """
+    a, b, c, d, e, _, _, f, g, h, i, j, k, m = value
+    replaced: Value = _new(Value, (a, b, c, d, e, _new(Journal, journal), playback, f, g, h, i, j, k, m))
+    return replaced
+
+
+def longer(entry: Playback, ms: float) -> Playback:
+    """Return ``entry`` with ``ms`` more of audio made."""
+    response_id, made_ms, *rest = entry
+    grown: Playback = _new(Playback, (response_id, made_ms + ms, *rest))
+    return grown

@@ -3,7 +3,8 @@
 The protocol itself (frames, masks, the closing handshake) is the sans-IO core of ``websockets``; this file moves its
 bytes. Three tasks meet here, and none waits for another longer than it must:
 
-* whoever calls ``send`` queues its frames and takes everything that is queued, in one ``send_all``, under one lock;
+* whoever calls ``send`` writes all that is due in one system call, without a turn of the loop if the socket takes it;
+  what it does not take goes out in one ``send_all``, under one lock;
 * whoever calls ``receive`` reads. It never writes: a pong or a close that the core wants to send is left to the keeper,
   so that a peer that does not read cannot keep us from hearing it;
 * the keeper (``keep``) writes those, pings, and gives up a peer that is silent or does not let go.
@@ -21,12 +22,13 @@ from typing import Final
 import trio
 from websockets.exceptions import InvalidState, ProtocolError
 from websockets.frames import DATA_OPCODES, Frame, Opcode
-from websockets.protocol import OPEN, SEND_EOF, Event, Protocol
+from websockets.protocol import OPEN, SEND_EOF, SERVER, Event, Protocol
 
 from interlock.runtime.ports import TransportClosed
 from interlock.transport.limits import SocketLimits
 from interlock.transport.meter import Meter
 from interlock.transport.opening import NOWHERE, Opening
+from interlock.transport.outgoing import write_some
 from interlock.transport.pulse import Pulse, Verdict
 from interlock.transport.reset import free
 from interlock.transport.secure import ByteStream
@@ -58,6 +60,9 @@ class WebSocketTransport:
         self.close_reason = ""
         self._stream = stream
         self._protocol = protocol
+        is_plain = isinstance(stream, trio.SocketStream) and protocol.side is SERVER
+        self._plain = stream.socket if is_plain else None  # what can be written to directly
+        self._unsent = b""
         self._lock = trio.Lock()
         self._inbox: deque[bytes] = deque()
         self._pieces: bytearray | None = None
@@ -80,15 +85,39 @@ class WebSocketTransport:
         While the peer is still to answer a goodbye, that is said when the socket is free: whoever hears it may abort,
         and would cut the goodbye off.
         """
+        if self.write_now(frames):
+            await trio.lowlevel.checkpoint()
+        else:
+            await self.drain()
+
+    def write_now(self, frames: Sequence[bytes]) -> bool:
+        """Write whole text messages as far as the socket takes them at once; say whether that was all of them.
+
+        If not, :meth:`drain` is to be awaited before anything else is sent. Raises :class:`TransportClosed`.
+        """
         self._refuse_if_over()
-        try:
+        protocol = self._protocol
+        if protocol.state is not OPEN:
+            return False
+        if self._plain is None or self._unsent or self._lock.locked():
             for frame in frames:
-                self._protocol.send_text(frame)
-        except InvalidState as error:
-            if not self._protocol.reader.eof:
-                await self._gone.wait()
+                protocol.send_text(frame)
+            return False
+        try:
+            self._unsent = write_some(self._plain.fileno(), protocol.data_to_send(), frames)
+        except OSError as error:
+            self.abort("reset")
             raise TransportClosed(self.ended) from error
-        await self.flush()
+        return not self._unsent
+
+    async def drain(self) -> None:
+        """Write what :meth:`write_now` did not. Raises :class:`TransportClosed`."""
+        if self._protocol.state is OPEN or self._unsent:
+            await self.flush()
+            return
+        if not self._protocol.reader.eof:
+            await self._gone.wait()
+        raise TransportClosed(self.ended)
 
     async def close(self, code: int, reason: str) -> None:
         """Send a close frame. The peer answers it, or the keeper frees the socket ``close_s`` later.
@@ -133,7 +162,8 @@ class WebSocketTransport:
         except trio.WouldBlock:
             await self._lock.acquire()
         try:
-            await self._write(self._protocol.data_to_send())
+            unsent, self._unsent = self._unsent, b""
+            await self._write([unsent, *self._protocol.data_to_send()] if unsent else self._protocol.data_to_send())
         except (trio.BrokenResourceError, trio.ClosedResourceError) as error:
             self.abort("reset")
             raise TransportClosed(self.ended) from error

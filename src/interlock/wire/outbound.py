@@ -8,12 +8,18 @@ known client tolerates them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
 
 from interlock.wire.codes import class_of, is_retryable
+
+try:
+    from pybase64 import b64encode  # with SIMD: a tenth of the time
+except ImportError:
+    from base64 import b64encode  # type: ignore[assignment]  # the same, for one argument
 
 _ENCODER: Final = msgspec.json.Encoder()
 encode: Final = _ENCODER.encode
@@ -86,14 +92,14 @@ def resync_required(
 
 
 class _AudioDelta(msgspec.Struct, frozen=True, tag_field="type", tag="response.output_audio.delta"):
-    """Encoded as it is: the encoder makes the base64 itself, in one pass."""
+    """The form of it, with a place for the number, twice, and one for the base64 text: see :func:`audio_deltas`."""
 
-    event_id: str
-    server_event_seq: int
     response_id: str
     item_id: str
-    delta: bytes
     sample_rate_hz: int
+    event_id: str = "event_%d"
+    server_event_seq: msgspec.Raw = msgspec.Raw(b"%d")
+    delta: msgspec.Raw = msgspec.Raw(b'"%b"')
     format: str = "pcm16"
     output_index: int = 0
     content_index: int = 0
@@ -125,7 +131,25 @@ class _TextDelta(msgspec.Struct, frozen=True, tag_field="type", tag="response.ou
 
 def audio_delta(seq: int, response_id: str, pcm: bytes, rate: int = 24000, *, index: int = 0) -> bytes:
     """Encode a piece of output audio: PCM16 mono at ``rate``. ``index`` is the place of its item in the output."""
-    return encode(_AudioDelta(f"event_{seq}", seq, response_id, f"item_{response_id}", pcm, rate, output_index=index))
+    return audio_deltas(seq, response_id, (pcm,), rate, index=index)[0]
+
+
+def audio_deltas(
+    seq: int, response_id: str, pieces: Iterable[bytes], rate: int = 24000, *, index: int = 0
+) -> list[bytes]:
+    """Encode pieces of output audio that are numbered from ``seq`` on."""
+    form, found = _audio_form(response_id, rate, index), []
+    for pcm in pieces:
+        found.append(form % (seq, seq, b64encode(pcm)))
+        seq += 1
+    return found
+
+
+@lru_cache(maxsize=1024)
+def _audio_form(response_id: str, rate: int, index: int) -> bytes:
+    """Encode what the deltas of a response have in common: all but 4 KB of base64 is the same in each of them."""
+    name = response_id.replace("%", "%%")
+    return encode(_AudioDelta(name, f"item_{name}", rate, output_index=index))
 
 
 def transcript_delta(seq: int, response_id: str, text: str, *, index: int = 0) -> bytes:

@@ -86,8 +86,8 @@ class Ears(Protocol):
     def heard(self, held: Mapping[str, int]) -> None:
         """A sign of life, and what the model counts as held: slots and bytes, at least."""
 
-    def reply(self, reply: Reply) -> None:
-        """The worker's loop has answered."""
+    def reply(self, *replies: Reply) -> None:
+        """The worker's loop has answered, about one request."""
 
     def lost(self, reason: str) -> None:
         """The link has ended, or carried what is not the protocol."""

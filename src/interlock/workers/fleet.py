@@ -244,9 +244,9 @@ class FleetEars:
         log.info("worker %s %d: %s", self.stage, self.incarnation, reason)
         self._dispatch(m.LinkLost(self.stage, self.incarnation, reason))
 
-    def reply(self, reply: Reply) -> None:
-        """The worker's loop has answered."""
-        self._sink.reply(self.stage, self.incarnation, reply)
+    def reply(self, *replies: Reply) -> None:
+        """The worker's loop has answered, about one request."""
+        self._sink.reply(self.stage, self.incarnation, *replies)
 
 
 def carrier_of(spec: StageSpec | CarriedStage, settings: WorkerSettings) -> Carrier:

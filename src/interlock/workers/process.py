@@ -15,10 +15,14 @@ import signal
 import subprocess
 import sys
 from collections import deque
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import cast
 
 import trio
 
 from interlock.errors import WorldError
+from interlock.runtime.ports import Reply
 from interlock.workers.core import Ears, StageSpec, WorkerSettings
 from interlock.workers.protocol import Beat, Cutter, Greeting, Hello, Order, Ready, Report, decode_report, encode
 
@@ -114,10 +118,10 @@ class ProcessCarrier:
         cutter, greeting = Cutter(), Greeting(self._spec.stage)
         try:
             async for data in stdout:
-                for body in cutter.feed(data):
-                    report = decode_report(body)
-                    greeting.check(report)
-                    tell(report, ears)
+                for alike in by_request(cutter.feed(data)):
+                    for report in alike:
+                        greeting.check(report)
+                    tell(alike, ears)
             ears.lost("the pipe has ended" + ("" if cutter.is_between else ", within a frame"))
         except (WorldError, trio.BrokenResourceError) as wrong:
             ears.lost(str(wrong))
@@ -169,9 +173,18 @@ class Outbox:
         return joined
 
 
-def tell(report: Report, ears: Ears) -> None:
+def by_request(bodies: Iterable[memoryview]) -> Iterator[list[Report]]:
+    """Decode what was read at once, and yield together what is about one request, in order."""
+    for request_id, alike in groupby(map(decode_report, bodies), lambda report: getattr(report, "request_id", None)):
+        if request_id is None:
+            yield from ([report] for report in alike)
+        else:
+            yield list(alike)
+
+
+def tell(reports: list[Report], ears: Ears) -> None:
     """Tell a host what a worker reported."""
-    match report:
+    match reports[0]:
         case Hello():
             ears.heard({})
         case Ready():
@@ -179,4 +192,4 @@ def tell(report: Report, ears: Ears) -> None:
         case Beat(held):
             ears.heard(held)
         case _:
-            ears.reply(report)
+            ears.reply(*cast("list[Reply]", reports))

@@ -26,6 +26,9 @@ FRAME_S = 0.04
 FRAME_SAMPLES = 960
 """and has so many samples, at 24 kHz."""
 
+TOGETHER = 14
+"""So many frames are handed over at once, where many are."""
+
 Answer: TypeAlias = Callable[[float | None, Callable[[], None]], None]
 """Does something: at once, inside the call, for ``None``; else after so many seconds, 0 being the next turn."""
 
@@ -51,9 +54,15 @@ class Script:
     tokens: tuple[int, int] | None = None
     """What it says that it used, of input and of output, after the calls."""
     frames: int = 0
-    """So many frames of audio follow, one each 40 ms,"""
+    """So many frames of audio follow, one each ``pace_s``,"""
     ahead: int = 1
     """the first so many at once."""
+    pace_s: float = FRAME_S
+    """From one frame to the next; 0 is the next turn of the loop."""
+    samples: int = FRAME_SAMPLES
+    """In one frame."""
+    together: int = TOGETHER
+    """So many frames are said in one breath, of those that come at once."""
     ends: bool = True
     """Whether ``Finished`` follows the last of them, if there was any; else :meth:`ScriptedStage.finish` says it."""
     transcript: str | None = None
@@ -76,7 +85,7 @@ class ScriptedRequest:
 class ScriptedStage:
     """One incarnation after another of one stage. Whatever a test calls happens at once, in order."""
 
-    def __init__(self, name: str, script: Script, say: Callable[[str, int, Reply], None], answer: Answer) -> None:
+    def __init__(self, name: str, script: Script, say: Callable[..., None], answer: Answer) -> None:
         self.name = name
         self.script = script
         self.incarnation = 0
@@ -121,8 +130,7 @@ class ScriptedStage:
 
     def audio(self, request_id: str, index: int = 0) -> None:
         """Make one frame of audio: as good as silent, and every one a little different."""
-        sample = (index % 64 + 1).to_bytes(2, "little")
-        self.output(request_id, "audio", sample * FRAME_SAMPLES, round(index * FRAME_S * 1000))
+        self.reply(self._audio(request_id, index))
 
     def hear(self, request_id: str, kind: Literal["speech_started", "speech_stopped"], at_ms: int = 0) -> None:
         """Notice that the user begins or ends to speak."""
@@ -152,9 +160,9 @@ class ScriptedStage:
         """Say that the clean-up did not work."""
         self.reply(AbortRefused(request_id, reason))
 
-    def reply(self, reply: Reply) -> None:
+    def reply(self, *replies: Reply) -> None:
         """Say anything at all, true or not."""
-        self._say(self.name, self.incarnation, reply)
+        self._say(self.name, self.incarnation, *replies)
 
     def _submit(self, order: Submit) -> None:
         request_id, script = order.request_id, self.script
@@ -241,12 +249,17 @@ class ScriptedStage:
         if self.held.get(request.request_id) is not request:
             return
         now = min(frames, max(index + 1, ahead))
-        for made in range(index, now):
-            self.audio(request.request_id, made)
+        for start in range(index, now, self.script.together):
+            end = min(start + self.script.together, now)
+            self.reply(*(self._audio(request.request_id, made) for made in range(start, end)))
         if now < frames:
-            self._answer(FRAME_S, lambda: self._frame(request, now, frames, ahead, ends))
+            self._answer(self.script.pace_s, lambda: self._frame(request, now, frames, ahead, ends))
         elif ends:
             self.finish(request.request_id)
+
+    def _audio(self, request_id: str, index: int) -> Output:
+        sample, samples = (index % 64 + 1).to_bytes(2, "little"), self.script.samples
+        return Output(request_id, self._epochs[request_id], "audio", sample * samples, round(index * samples / 24))
 
     def _while_held(self, request: ScriptedRequest, do: Callable[[], None]) -> None:
         if self.held.get(request.request_id) is request:

@@ -135,9 +135,9 @@ class ScriptedFleet:
             self.orders.append(Handed(stage, worker.incarnation, order))
         worker.take(order)
 
-    def _say(self, stage: str, incarnation: int, reply: Reply) -> None:
+    def _say(self, stage: str, incarnation: int, *replies: Reply) -> None:
         assert self._sink is not None
-        self._sink.reply(stage, incarnation, reply)
+        self._sink.reply(stage, incarnation, *replies)
 
     def _answer(self, delay_s: float | None, do: Callable[[], None]) -> None:
         if delay_s is None:
@@ -209,10 +209,11 @@ class Agenda:
     async def run(self, is_over: Callable[[], bool]) -> None:
         """Do what is due, until ``is_over`` says so."""
         while not is_over():
-            self._woken = trio.Event()
             until = self._entries[0][0] if self._entries else float("inf")
-            with trio.CancelScope(deadline=until):
-                await self._woken.wait()
+            if until > trio.current_time():
+                self._woken = trio.Event()
+                with trio.CancelScope(deadline=until):
+                    await self._woken.wait()
             await self._do_due()
 
     async def _do_due(self) -> None:
