@@ -21,6 +21,7 @@ from interlock.runtime.deadlines import Deadlines
 from interlock.runtime.delivery import Delivery
 from interlock.runtime.driver import Driver
 from interlock.runtime.ports import Consumed
+from interlock.runtime.writer import TrioWriter
 from interlock.session import books, decide, facts
 from interlock.session.books import Acknowledged, InputReleased, Produced
 from interlock.session.credential import Credential
@@ -93,9 +94,8 @@ def consumed(driver: Driver, reply: Consumed) -> None:
         driver.dispatch(InputReleased(reply.size))
 
 
-def hold(self: Driver, seq: int, epoch: int, data: bytes, private: bool = False) -> None:
-    """Keep a frame, and do not wake the writer."""
-    self.frames.append(seq, epoch, self.host.now(), data, private)
+def flush(self: TrioWriter) -> None:
+    """Do not wake the writer for what a stage has said."""
 
 
 def start_delivery(driver: Driver, started: Callable[[Driver], None] = acts.start_delivery) -> None:
@@ -141,7 +141,7 @@ FAULTS: dict[str, tuple[Any, Any, Any, Any]] = {
     "deadline_not_disarmed": attribute(Deadlines, "disarm", disarm),
     "close_not_booked": attribute(Driver, "delivered", delivered),
     "input_released_twice": attribute(hear, "_consumed", consumed),
-    "writer_not_woken": attribute(Driver, "hold", hold),
+    "writer_not_woken": attribute(TrioWriter, "flush", flush),
     "grace_begins_anew": attribute(acts, "answer_claim", answer_claim),
     "replay_begins_late": attribute(acts, "start_delivery", start_delivery),
 }
