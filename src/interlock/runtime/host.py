@@ -35,7 +35,7 @@ from interlock.runtime.talk import Session
 from interlock.runtime.tombs import Tombs
 from interlock.runtime.waiter import Waiter
 from interlock.runtime.writer import TrioWriter
-from interlock.session.asked import Wish, check_config, check_modalities, writes
+from interlock.session.asked import Wish, check_config, check_kind, check_modalities, writes
 from interlock.session.credential import digest_of
 from interlock.session.settings import Settings
 from interlock.tables import messages as m
@@ -289,6 +289,7 @@ class Host:
     def check(self, config: Mapping[str, Any]) -> None:
         """Refuse a configuration that no session here can have. Raises :class:`ClientError`."""
         check_config(config, self.settings)
+        check_kind(config)
         check_modalities(config)
         if writes(config) and not isinstance(self.pipeline, WritingPipeline):
             text = "this pipeline answers in audio only"

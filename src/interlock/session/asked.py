@@ -6,8 +6,11 @@ import math
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
+import msgspec
+
 from interlock.errors import ClientError
 from interlock.session.settings import Settings
+from interlock.wire.items import GivenItem, Item, given_item
 from interlock.wire.outbound import encode
 from interlock.wire.session_object import merged, modalities
 
@@ -38,25 +41,40 @@ def wish_of(response: Mapping[str, Any], settings: Settings) -> Wish:
         raise ClientError("bad_event", text, param="response.metadata")
     if conversation not in ("auto", "none"):
         raise ClientError("bad_event", "conversation is auto or none", param="response.conversation")
-    if not isinstance(response.get("input", []), list):
-        raise ClientError("bad_event", "input is a list of items", param="response.input")
     changes = {name: value for name, value in response.items() if name not in ("metadata", "conversation")}
     if "output_modalities" in changes:
         changes["modalities"] = changes.pop("output_modalities")
+    if "input" in changes:
+        changes["input"] = _items(changes["input"])
     check_modalities(changes)
     return Wish(changes, metadata, conversation == "auto")
+
+
+def check_kind(config: Mapping[str, Any]) -> None:
+    """Refuse a session of another kind: only those that answer are served, and none that only transcribes."""
+    if config.get("type") not in (None, "realtime"):
+        raise ClientError("invalid_session_config", "type is realtime", param="session.type")
 
 
 def check_modalities(config: Mapping[str, Any]) -> None:
     """Refuse what is no way to answer: it is audio, with its transcript, or text alone."""
     wanted = config.get("modalities")
-    if wanted is not None and (not isinstance(wanted, list) or not set(wanted) <= {"audio", "text"} or not wanted):
+    if wanted is not None and not (isinstance(wanted, list) and wanted and all(w in ("audio", "text") for w in wanted)):
         raise ClientError("invalid_session_config", "output is audio, or text", param="output_modalities")
 
 
 def writes(config: Mapping[str, Any]) -> bool:
     """Whether an answer is to be text alone."""
     return modalities(config) == ["text"]
+
+
+def _items(given: Any) -> tuple[Item, ...]:
+    """Read the items that a response is to answer instead of the conversation."""
+    try:
+        items = msgspec.convert(given, list[GivenItem])
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise ClientError("bad_event", str(error), param="response.input") from None
+    return tuple(given_item(item, item.id or f"input_{number}") for number, item in enumerate(items, 1))
 
 
 def _is_metadata(metadata: Any) -> bool:

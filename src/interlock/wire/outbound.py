@@ -169,4 +169,4 @@ def _credentials(kind: str, session: Mapping[str, Any], generation: int, resume_
 
 
 def _session(session: Mapping[str, Any]) -> dict[str, Any]:
-    return {"object": "realtime.session", "type": "realtime", **session}
+    return {**session, "object": "realtime.session", "type": "realtime"}

@@ -20,7 +20,7 @@ _FLAT: Final = {"input_audio_format", "output_audio_format", "turn_detection", "
 
 def flat_session(config: Mapping[str, Any], session_id: str) -> dict[str, Any]:
     """Return the session object of the duplex dialect: the configuration as it was sent, with the session's id."""
-    return {"object": "realtime.session", "type": "realtime", **config, "id": session_id}
+    return {**config, "object": "realtime.session", "type": "realtime", "id": session_id}
 
 
 def nested_session(config: Mapping[str, Any], session_id: str) -> dict[str, Any]:

@@ -91,7 +91,7 @@ def turn_params(config: Mapping[str, Any]) -> dict[str, Any]:
         case "server_vad":
             pass
         case "semantic_vad":
-            given = {"silence_ms": EAGERNESS.get(wanted.get("eagerness", "auto"), EAGERNESS["auto"])}
+            given = {"silence_ms": EAGERNESS.get(str(wanted.get("eagerness")), EAGERNESS["auto"])}
         case kind:
             raise _unsupported(f"turns are detected by server_vad, semantic_vad, or by hand (null); not by {kind!r}")
     try:
