@@ -14,12 +14,15 @@ from typing import Any
 import pytest
 
 from interlock.proof.explore.chart import text_chart
+from interlock.proof.explore.kill import killed_in
 from interlock.proof.explore.mutant import Mutant, Unplantable, changed, planted, written
 from interlock.proof.explore.mutate import generated
 from interlock.proof.explore.reach import Reach
 from interlock.proof.explore.replay import Unplayable, replayed
+from interlock.proof.explore.search import Limits, search
 from interlock.proof.explore.survivors import explained
-from interlock.proof.mutants_cli import asked, one
+from interlock.proof.explore.verdict import judged
+from interlock.proof.mutants_cli import one
 from interlock.proof.world.bounds import WORLDS
 from interlock.proof.world.model import SessionWorld
 from interlock.proof.world.properties import ALWAYS
@@ -30,6 +33,10 @@ MACHINES = str(FOLDER.parent.parent / "machines")
 MUTANTS = {mutant.name: mutant for mutant in written(str(FOLDER))}
 RECORDED: dict[str, dict[str, Any]] = json.loads((FOLDER / "paths.json").read_text("utf-8"))
 SHOWN = [name for name, kill in RECORDED.items() if kill["finds"] in ALWAYS]
+
+
+def made(name: str) -> Mutant:
+    return next(mutant for mutant in generated(core.COMPOSITION.machines) if mutant.name == name)
 
 
 @cache
@@ -76,9 +83,9 @@ def test_a_line_that_is_not_there_or_stands_twice_is_refused() -> None:
 
 
 def test_mutants_are_made_of_every_row_that_does_something() -> None:
-    made = generated(core.COMPOSITION.machines)
-    assert len({mutant.name for mutant in made}) == len(made)
-    assert {mutant.file for mutant in made} == {f"{name}.toml" for name in core.COMPOSITION.machines}
+    mutants = generated(core.COMPOSITION.machines)
+    assert len({mutant.name for mutant in mutants}) == len(mutants)
+    assert {mutant.file for mutant in mutants} == {f"{name}.toml" for name in core.COMPOSITION.machines}
 
 
 @pytest.mark.parametrize(
@@ -89,31 +96,52 @@ def test_mutants_are_made_of_every_row_that_does_something() -> None:
     ],
 )
 def test_a_made_mutant_is_found(name: str, where: str) -> None:
-    (mutant,) = (made for made in generated(core.COMPOSITION.machines) if made.name == name)
-    assert one(mutant, MACHINES, [where]).finds
+    assert one(made(name), MACHINES, [where]).finds
 
 
-def test_only_worlds_in_which_a_step_leads_elsewhere_are_asked_for_a_made_mutant() -> None:
-    made = {mutant.name: mutant for mutant in generated(core.COMPOSITION.machines)}
-    reach = {"overlap": Reach(world("overlap"))}
-    assert reach["overlap"].steps == 27_015
-    told, untold = made["fence OPEN EpochEnded: goes to OPEN"], made["lease HELD LeaseDetached: stays"]
-    assert asked(told, MACHINES, reach) == ["overlap"]
-    assert asked(untold, MACHINES, reach) == []
-    assert reach["overlap"].is_the_same(("fence", "OPEN", "EpochEnded"))
+@pytest.fixture(scope="module")
+def overlap() -> Reach:
+    return Reach(world("overlap"))
+
+
+@pytest.mark.parametrize(
+    "which", ["fence OPEN EpochEnded: stays", "session OPEN StageLost if is_answered_by: drops EpochEnded"]
+)
+def test_what_the_fault_is_not_about_may_be_copied(overlap: Reach, which: str) -> None:
+    mutant = made(which)
+    assert mutant.at is not None
+    with planted(mutant, MACHINES):
+        whole = search(world("overlap"), stop_at_first=True)
+        copied = overlap.with_fault(mutant.at, Limits())
+    assert copied is not None
+    assert (copied.states, copied.steps, copied.depth) == (whole.states, whole.steps, whole.depth)
+    assert (set(copied.keys), copied.violations.keys()) == (set(whole.keys), whole.violations.keys())
+    assert [finding.verdict for finding in judged(copied).findings] == [one.verdict for one in judged(whole).findings]
+
+
+def test_a_world_in_which_no_step_leads_elsewhere_is_the_same(overlap: Reach) -> None:
+    (mutant,) = (
+        made for made in generated(core.COMPOSITION.machines) if made.name == "lease HELD LeaseDetached: stays"
+    )
+    assert overlap.graph.steps == 27_015
+    assert overlap.with_fault(("lease", "HELD", "LeaseDetached"), Limits()) is None
+    with planted(mutant, MACHINES):
+        assert overlap.with_fault(("fence", "OPEN", "EpochEnded"), Limits()) is None
+    kill = killed_in(mutant, {"overlap": overlap}, MACHINES)
+    assert (kill.finds, kill.seen) == ("", "no step of any world leads elsewhere")
 
 
 def test_a_survivor_has_a_reason_in_the_file_and_each_name_there_is_made(tmp_path: Path) -> None:
-    made = generated(core.COMPOSITION.machines)
+    mutants = generated(core.COMPOSITION.machines)
     file = tmp_path / "survivors.toml"
-    file.write_text(f'[[survivor]]\nwhy = "because"\nmutants = ["{made[3].name}"]\n')
-    told = explained(made, str(tmp_path))
+    file.write_text(f'[[survivor]]\nwhy = "because"\nmutants = ["{mutants[3].name}"]\n')
+    told = explained(mutants, str(tmp_path))
     assert [mutant.survives for mutant in told[2:5]] == ["", "because", ""]
     file.write_text('[[survivor]]\nwhy = "because"\nmutants = ["nobody"]\n')
     with pytest.raises(Unplantable, match="'nobody' is not made of any row"):
-        explained(made, str(tmp_path))
+        explained(mutants, str(tmp_path))
 
 
 def test_every_survivor_that_is_named_is_made() -> None:
-    made = generated(core.COMPOSITION.machines)
-    assert [mutant.name for mutant in explained(made, str(FOLDER))] == [mutant.name for mutant in made]
+    mutants = generated(core.COMPOSITION.machines)
+    assert [mutant.name for mutant in explained(mutants, str(FOLDER))] == [mutant.name for mutant in mutants]

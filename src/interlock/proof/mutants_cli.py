@@ -8,14 +8,13 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from interlock.proof.explore.kill import Kill, killed, table
+from interlock.proof.explore.kill import Kill, killed, killed_in, table
 from interlock.proof.explore.model import Model
-from interlock.proof.explore.mutant import Mutant, planted, written
+from interlock.proof.explore.mutant import Mutant, written
 from interlock.proof.explore.mutate import generated
 from interlock.proof.explore.reach import Reach
 from interlock.proof.explore.survivors import explained
@@ -29,9 +28,6 @@ FOUND, SURVIVED = 0, 1
 MUTANTS = "tests/mutants"
 
 RECORD = "paths.json"
-
-MOST = 3
-"""In so many worlds a made mutant is looked for; ``--world`` asks others."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -97,8 +93,8 @@ def _reach(args: argparse.Namespace) -> dict[str, Reach]:
     world, found = worlds(args.machines), {}
     for name in args.world or WORLDS:
         found[name] = Reach(world(name))
-        sys.stderr.write(f"{name}: {found[name].steps:,} steps without a fault\n")
-    return dict(sorted(found.items(), key=lambda one: one[1].steps))
+        sys.stderr.write(f"{name}: {found[name].graph.steps:,} steps without a fault\n")
+    return dict(sorted(found.items(), key=lambda one: one[1].graph.steps))
 
 
 SHARED: dict[str, Reach] = {}
@@ -110,19 +106,7 @@ def _kill_in_a_child(due: tuple[Mutant, str]) -> Kill:
 
 
 def _kill(mutant: Mutant, machines: str, reach: Mapping[str, Reach]) -> Kill:
-    if mutant.at is None:
-        return one(mutant, machines)
-    began = time.perf_counter()
-    names = asked(mutant, machines, reach)
-    kill = one(mutant, machines, names) if names else Kill(mutant, seen="no step of any world leads elsewhere")
-    return kill._replace(seconds=time.perf_counter() - began)
-
-
-def asked(mutant: Mutant, machines: str, reach: Mapping[str, Reach]) -> list[str]:
-    """Return the worlds that can tell a made mutant: the quickest in which a step through its row leads elsewhere."""
-    assert mutant.at is not None
-    with planted(mutant, machines):
-        return list(islice((name for name, world in reach.items() if not world.is_the_same(mutant.at)), MOST))
+    return killed_in(mutant, reach, machines) if mutant.at is not None else one(mutant, machines)
 
 
 def one(mutant: Mutant, machines: str, names: Sequence[str] = tuple(WORLDS)) -> Kill:

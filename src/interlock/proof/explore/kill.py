@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from interlock.errors import MachineError
 from interlock.proof.explore.model import Model
 from interlock.proof.explore.mutant import Mutant, planted
-from interlock.proof.explore.search import Limits, search
+from interlock.proof.explore.reach import Reach
+from interlock.proof.explore.search import Graph, Limits, search
 from interlock.proof.explore.verdict import Verdict, judged
 
 Worlds = Callable[[str], Model]
@@ -35,29 +36,46 @@ class Kill(NamedTuple):
 
 
 def killed(mutant: Mutant, world: Worlds, names: Sequence[str], machines: str, limits: Limits = MUTANT_LIMITS) -> Kill:
-    """Explore worlds with the mutant until a property breaks: those that it names, or else ``names`` in order."""
+    """Explore worlds with the mutant until a property breaks: the one that it names, or else ``names`` in order."""
+    asked = [mutant.world] if mutant.world else names
+    return _looked_for(mutant, asked, machines, limits, lambda name: search(world(name), limits, stop_at_first=True))
+
+
+def killed_in(mutant: Mutant, reach: Mapping[str, Reach], machines: str, limits: Limits = MUTANT_LIMITS) -> Kill:
+    """The same of a mutant that was made, in worlds that were searched without it, in order."""
+    met = mutant.at
+    assert met is not None
+    return _looked_for(mutant, list(reach), machines, limits, lambda name: reach[name].with_fault(met, limits))
+
+
+def _looked_for(
+    mutant: Mutant, names: Sequence[str], machines: str, limits: Limits, find: Callable[[str], Graph | None]
+) -> Kill:
     began, states = time.perf_counter(), 0
-    seen = "nothing broke"
+    seen = ""
     try:
-        for name in [mutant.world] if mutant.world else names:
+        for name in names:
             with planted(mutant, machines):
-                kill = _in_world(mutant, world(name), limits)
+                graph = find(name)
+                if graph is None:
+                    continue
+                kill = _in_world(mutant, name, graph, limits)
             states += kill.states
             if kill.finds:
-                return kill._replace(world=name, states=states, seconds=time.perf_counter() - began)
-            seen = kill.seen or seen
+                return kill._replace(states=states, seconds=time.perf_counter() - began)
+            seen = seen or kill.seen or f"nothing broke in {name}"
     except MachineError as wrong:
         return Kill(mutant, finds="build", seen=str(wrong).splitlines()[0], seconds=time.perf_counter() - began)
+    seen = seen or "no step of any world leads elsewhere"
     return Kill(mutant, seen=seen, states=states, seconds=time.perf_counter() - began)
 
 
-def _in_world(mutant: Mutant, model: Model, limits: Limits) -> Kill:
-    graph = search(model, limits, stop_at_first=True)
+def _in_world(mutant: Mutant, name: str, graph: Graph, limits: Limits) -> Kill:
     for finding in judged(graph, limits).findings:
         if finding.verdict is Verdict.VIOLATED and finding.property.modality != "sometimes":
-            return Kill(mutant, model.name, finding.property.name, finding.seen, finding.path, graph.states)
+            return Kill(mutant, name, finding.property.name, finding.seen, finding.path, graph.states)
     seen = "" if not graph.incomplete else f"not complete: {graph.incomplete}"
-    return Kill(mutant, model.name, seen=seen, states=graph.states)
+    return Kill(mutant, name, seen=seen, states=graph.states)
 
 
 def table(kills: Iterable[Kill]) -> str:

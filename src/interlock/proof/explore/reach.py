@@ -1,66 +1,115 @@
-"""Where a world comes: every state, and every step at which a machine's state meets an event.
+"""Where a world comes, kept whole: so that with a fault in one row only what goes through that row is done again.
 
-With it a mutant of one row can be told from the original without searching anew. The mutated world is the same as the
-original up to the first step that goes through that row; if none of those steps leads elsewhere, the two worlds are the
-same to the end, and no property of any kind can tell them apart there.
+A world with the fault is the same as without it up to the first step through the row. The search with the fault is
+still one from the start to the end, with shortest paths and every property asked; but a step that does not go through
+the row is copied. Where none of the others leads elsewhere, the two worlds are the same to the end, and no property of
+any kind can tell them apart.
 """
 
 from __future__ import annotations
 
 from array import array
 from collections import defaultdict
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from typing import TypeAlias
 
-from interlock.proof.explore.model import Model, Move, State
+from interlock.proof.explore.model import Model, Move, Outcome, State
+from interlock.proof.explore.search import Graph, Limits, Search
 
 Met: TypeAlias = tuple[str, str, str]
 """Machine, state and event."""
 
 
-class Reach:
-    """One world, searched to the end."""
+class Reach(Search):
+    """A world without a fault, searched to the end."""
 
     def __init__(self, model: Model) -> None:
-        self.model = model
-        self.steps = 0
-        self._numbers: dict[Hashable, int] = {}
-        self._states: list[State] = []
-        self._met: defaultdict[Met, array[int]] = defaultdict(lambda: array("L"))
-        """Of each step, three numbers: the state, the move, and the state that it leads to."""
-        self._number(model.start())
-        for at, state in enumerate(self._states):  # which grows meanwhile
-            self._expand(at, state)
+        super().__init__(model, Limits())
+        self.states: list[State] = []
+        self.labels: list[str] = []
+        """Beside each step of the graph: the label of its move."""
+        self.met: defaultdict[Met, array[int]] = defaultdict(lambda: array("L"))
+        """The steps in which a state of a machine met an event."""
+        self.run()
+        self.numbered: list[Hashable] = list(self.graph.keys)
 
-    def comes_to(self, met: Met) -> bool:
-        """Say whether this state of this machine meets this event anywhere."""
-        return met in self._met
+    def with_fault(self, met: Met, limits: Limits) -> Graph | None:
+        """Search again while the model has a fault in the rows for ``met``; None if all is as it was."""
+        again = _Again(self, met, limits)
+        graph = again.run()
+        return graph if again.differs else None
 
-    def is_the_same(self, met: Met) -> bool:
-        """Say whether the model, which has a fault now, still does the same at each step that the fault is about."""
-        return all(self._takes(state, move) == target for state, move, target in self._steps(met))
+    def _expand(self, number: int, state: State) -> None:
+        self.states.append(state)
+        super()._expand(number, state)
 
-    def _expand(self, at: int, state: State) -> None:
-        for number, move in enumerate(self.model.moves(state)):
-            outcome = self.model.take(state, move)
-            assert not outcome.broken, f"{self.model.name} is broken without any fault: {outcome.broken}"
-            target = self._number(outcome.state)
-            self.steps += 1
-            for met in {(machine, row.state, row.event.__name__) for machine, row in outcome.rows}:
-                self._met[met].extend((at, number, target))
+    def _took(self, number: int, move: Move, outcome: Outcome) -> None:
+        assert not outcome.broken, f"{self.model.name} is broken without any fault: {outcome.broken}"
+        for met in {(machine, row.state, row.event.__name__) for machine, row in outcome.rows}:
+            self.met[met].append(len(self.labels))
+        self.labels.append(move.label)
+        super()._took(number, move, outcome)
 
-    def _number(self, state: State) -> int:
-        number = self._numbers.setdefault(self.model.key(state), len(self._states))
-        if number == len(self._states):
-            self._states.append(state)
-        return number
 
-    def _takes(self, state: State, move: Move) -> int:
+class _Again(Search):
+    def __init__(self, reach: Reach, met: Met, limits: Limits) -> None:
+        super().__init__(reach.model, limits, stop_at_first=True)
+        self.reach = reach
+        self.anew = frozenset(reach.met.get(met, ()))
+        self.differs = False
+        self.graph.names, self.actions = list(reach.graph.names), dict(reach.actions)
+        self.copies = array("l", [-1]) * len(reach.states)
+        """For each state without the fault, its number here."""
+        self.originals = array("l")
+        """And back; -1 for one that is reached only with the fault."""
+
+    def _expand(self, number: int, state: State) -> None:
+        original = self.originals[number]
+        if original < 0:
+            super()._expand(number, state)
+            return
+        known = self.reach.graph
+        moves = None
+        for step in range(known.starts[original], known.starts[original + 1]):
+            if step in self.anew:
+                moves = moves or self.model.moves(state)
+                self._again(number, moves[step - known.starts[original]], state, known.targets[step])
+            else:
+                self._copied(number, step)
+
+    def _again(self, number: int, move: Move, state: State, target: int) -> None:
         outcome = self.model.take(state, move)
-        return -1 if outcome.broken else self._numbers.get(self.model.key(outcome.state), -1)
+        self.differs = (
+            self.differs or bool(outcome.broken) or (self.reach.graph.keys.get(self.model.key(outcome.state)) != target)
+        )
+        self._took(number, move, outcome)
 
-    def _steps(self, met: Met) -> Iterator[tuple[State, Move, int]]:
-        told = self._met.get(met, array("L"))
-        for place in range(0, len(told), 3):
-            at, number, target = told[place : place + 3]
-            yield self._states[at], self.model.moves(self._states[at])[number], target
+    def _copied(self, number: int, step: int) -> None:
+        graph, known = self.graph, self.reach.graph
+        original = known.targets[step]
+        target = self.copies[original]
+        if target < 0:
+            target = self._number(
+                self.reach.states[original], number, self.reach.labels[step], graph.depths[number] + 1, original
+            )
+        graph.targets.append(target)
+        graph.actions.append(known.actions[step])
+        graph.quiet.append(known.quiet[step])
+
+    def _number(self, state: State, parent: int, label: str, depth: int, original: int | None = None) -> int:
+        known, graph = self.reach.graph, self.graph
+        if original is None:
+            original = known.keys.get(self.model.key(state), -1)
+        if original < 0:
+            number = super()._number(state, parent, label, depth)
+            if number == len(self.originals):
+                self.originals.append(-1)
+            return number
+        if self.copies[original] < 0:
+            self.copies[original] = graph.keys[self.reach.numbered[original]] = len(graph.parents)
+            self.originals.append(original)
+            graph.parents.append((parent, label))
+            graph.depths.append(depth)
+            graph.marks.append(known.marks[original])
+            self.frontier.append(state)
+        return self.copies[original]

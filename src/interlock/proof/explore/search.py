@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from interlock.machine import Row
-from interlock.proof.explore.model import Model, Move, State
+from interlock.proof.explore.model import Model, Move, Outcome, State
 
 
 class Limits(NamedTuple):
@@ -101,12 +101,19 @@ def search(
     stop_at_first: bool = False,
 ) -> Graph:
     """Find every state that ``model`` can reach. With ``stop_at_first``, stop at the first property that breaks."""
-    return _Search(model, limits or Limits(), told, stop_at_first).run()
+    return Search(model, limits or Limits(), told, stop_at_first=stop_at_first).run()
 
 
-class _Search:
+class Search:
+    """One search in progress."""
+
     def __init__(
-        self, model: Model, limits: Limits, told: Callable[[Progress], None] | None, stop_at_first: bool
+        self,
+        model: Model,
+        limits: Limits,
+        told: Callable[[Progress], None] | None = None,
+        *,
+        stop_at_first: bool = False,
     ) -> None:
         self.model = model
         self.limits = limits
@@ -117,6 +124,7 @@ class _Search:
         self.actions: dict[str, int] = {"": 0}
 
     def run(self) -> Graph:
+        """Search to the end, or to a limit."""
         graph, began = self.graph, time.perf_counter()
         self._number(self.model.start(), 0, "", 0)
         at = 0
@@ -131,17 +139,19 @@ class _Search:
         return graph
 
     def _expand(self, number: int, state: State) -> None:
-        graph = self.graph
         for move in self.model.moves(state):
-            outcome = self.model.take(state, move)
-            graph.rows.update(outcome.rows)
-            if outcome.broken:  # what comes after a broken step is not a state of anything
-                self._note(outcome.broken, number, move.label)
-                continue
-            target = self._number(outcome.state, number, move.label, graph.depths[number] + 1)
-            graph.targets.append(target)
-            graph.actions.append(self._action(move))
-            graph.quiet.append(self.model.is_system(move))
+            self._took(number, move, self.model.take(state, move))
+
+    def _took(self, number: int, move: Move, outcome: Outcome) -> None:
+        graph = self.graph
+        graph.rows.update(outcome.rows)
+        if outcome.broken:  # what comes after a broken step is not a state of anything
+            self._note(outcome.broken, number, move.label)
+            return
+        target = self._number(outcome.state, number, move.label, graph.depths[number] + 1)
+        graph.targets.append(target)
+        graph.actions.append(self._action(move))
+        graph.quiet.append(self.model.is_system(move))
 
     def _number(self, state: State, parent: int, label: str, depth: int) -> int:
         graph = self.graph
