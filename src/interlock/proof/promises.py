@@ -119,6 +119,8 @@ def _one_claim(after: Value) -> Iterator[str]:
     session, attachment, lease = (after.state(name) for name in ("session", "attachment", "lease"))
     if session == "OPEN" and (lease == "HELD") != (attachment in CLAIMED):
         yield f"promise 1: the attachment is {attachment} and the lease is {lease}"
+    if session == "OPEN" and attachment == "CLOSED":
+        yield "promise 3: the session is open, and nobody can attach to it any more"
     if session == "CLOSED" and any(name == "request" for name, _ in after.cells):
         yield "promise 4: the slot is free while a stage may still hold something"
     if session in OVER and attachment != "CLOSED":
@@ -140,6 +142,8 @@ def _known_token(before: Value, event: Message, after: Value) -> Iterator[str]:
     is_claim = after.generation != before.generation
     if old.current != new.current and not is_claim:
         yield "promise 3: the token changed without a claim"
+    if is_claim and new.current == old.current:
+        yield f"promise 3: claim {after.generation} has the token of the one before it"
     if is_claim and isinstance(event, m.ResumeRequested) and new.presented != event.token:
         yield "promise 3: the token that was presented does not open the session any more"
     if old.presented is not None and new.presented is None and not _is_proof(before, event):

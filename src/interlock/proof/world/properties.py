@@ -80,7 +80,7 @@ def judge_commit(before: World, event: Message, decision: Decision) -> Iterator[
     yield from _ordered_once(before.value, decision)
     yield from _credentials_delivered(before, decision.value)
     yield from judge_asked(before.value, decision)
-    if isinstance(event, m.TransportLost):
+    if isinstance(event, Cancelled | m.TransportLost):
         yield from _survives(before.value, decision.value)
     if isinstance(event, Cancelled) and event.target == "attachment" and event.stamp == before.value.generation:
         yield from _rolled_back(before.value, decision.value)
@@ -122,10 +122,10 @@ def judge_refusal(world: World, event: Message) -> Iterator[str]:
 
 
 def _survives(before: Value, after: Value) -> Iterator[str]:
-    """TW-02: a lost transport is a detach, not an end; but for the first, before its credentials were handed over."""
+    """TW-02: a lost transport or a cancel is a detach and no end; not so the first, before its credentials went out."""
     is_first = before.generation == 1 and before.state("attachment") == "ACTIVATING"
     if before.state("session") == "OPEN" != after.state("session") and not is_first:
-        yield "promise 3: a session that can be resumed was ended by the loss of a transport"
+        yield "promise 3: a session that can be resumed was ended by one transport"
 
 
 def _rolled_back(before: Value, after: Value) -> Iterator[str]:
