@@ -10,8 +10,9 @@ from interlock.errors import ClientError
 from interlock.tables import messages as m
 from interlock.transport.memory import MemoryTransport
 from interlock.workers.echo import EARS, MIND, VOICE
+from interlock.workers.link import OrderLink
 from interlock.workers.protocol import Append, Finish, Submit
-from interlock.workers.scripted import Script, ScriptedLink
+from interlock.workers.scripted import Script
 from tests.runtime.stage_play import LOUD, play, speak_up_to, state
 
 DELTA = "response.output_audio.delta"
@@ -29,7 +30,7 @@ async def test_fe_01_an_abort_that_raises_leaves_no_two_epochs(monkeypatch: pyte
         await speak_up_to(scene, session, "response")
         await trio.testing.wait_all_tasks_blocked()
         with monkeypatch.context() as patch:
-            patch.setattr(ScriptedLink, "abort", lambda *_: 1 / 0)
+            patch.setattr(OrderLink, "abort", lambda *_: 1 / 0)
             session.barge_in()
         scene.fleet[VOICE].script.ends = True
         session.append(LOUD)

@@ -17,7 +17,8 @@ from interlock.session.decide import Decision
 from interlock.session.value import Value
 from interlock.tables import messages as m
 from interlock.workers.echo import EARS, VOICE, EchoPipeline
-from interlock.workers.scripted import Script, ScriptedLink
+from interlock.workers.link import OrderLink
+from interlock.workers.scripted import Script
 from tests.runtime.stage_play import LOUD, play, state
 
 
@@ -71,7 +72,7 @@ async def test_an_effect_that_raises_becomes_its_failure_and_costs_only_its_sess
             raise OSError("the pipe is gone")
 
         with monkeypatch.context() as patch:
-            patch.setattr(ScriptedLink, "submit", broken)
+            patch.setattr(OrderLink, "submit", broken)
             session.append(LOUD)
         await first.wait_for("error")
         assert [e["error"]["message"] for e in first.events if e["type"] == "error"] == ["OSError"]
@@ -91,7 +92,7 @@ async def test_an_abort_that_raises_is_owed_and_tried_again(monkeypatch: pytest.
             raise OSError("the pipe is gone")
 
         with monkeypatch.context() as patch:
-            patch.setattr(ScriptedLink, "abort", broken)
+            patch.setattr(OrderLink, "abort", broken)
             session.clear_input()
             assert state(session, "request", listening) == "OWED"
         await trio.sleep(1.0)

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from interlock.workers.core import Carrier
 from interlock.workers.protocol import Abort, Append, Finish, Order, Stop, Submit
 
 
-class CarrierLink:
-    """Implements :class:`interlock.runtime.ports.StageLink`.
+class OrderLink:
+    """Implements :class:`interlock.runtime.ports.StageLink` over whatever takes orders.
 
     Once the worker is lost, orders go nowhere and are not answered: what becomes of their requests is said once, for
     all of them, when the worker is gone.
     """
 
-    def __init__(self, stage: str, incarnation: int, carrier: Carrier) -> None:
+    def __init__(self, stage: str, incarnation: int, take: Callable[[Order], None]) -> None:
         self._stage = stage
         self._incarnation = incarnation
-        self._is_open = True
-        self.carrier = carrier
+        self._take: Callable[[Order], None] | None = take
 
     @property
     def stage(self) -> str:
@@ -48,14 +47,22 @@ class CarrierLink:
         """Clean requests up, known to the stage or not."""
         self._send(Abort(list(request_ids)))
 
+    def close(self) -> None:
+        """Hand nothing over any more."""
+        self._take = None
+
+    def _send(self, order: Order) -> None:
+        if self._take is not None:
+            self._take(order)
+
+
+class CarrierLink(OrderLink):
+    """The link to a worker in a thread or a process."""
+
+    def __init__(self, stage: str, incarnation: int, carrier: Carrier) -> None:
+        super().__init__(stage, incarnation, carrier.send)
+        self.carrier = carrier
+
     def stop(self) -> None:
         """Ask the worker to end when it has given everything back; until then, the link stays open."""
         self._send(Stop())
-
-    def close(self) -> None:
-        """Hand nothing over any more."""
-        self._is_open = False
-
-    def _send(self, order: Order) -> None:
-        if self._is_open:
-            self.carrier.send(order)

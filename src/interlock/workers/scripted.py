@@ -20,12 +20,14 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import trio
 
 from interlock.runtime.ports import FleetSink, Reply
-from interlock.workers.protocol import Abort, Append, Finish, Order, Submit
+from interlock.workers.link import OrderLink
+from interlock.workers.protocol import Order
 from interlock.workers.script import FRAME_S, FRAME_SAMPLES, Script, ScriptedRequest, ScriptedStage
 
 __all__ = ["FRAME_S", "FRAME_SAMPLES", "Handed", "Script", "ScriptedFleet", "ScriptedRequest", "ScriptedStage"]
@@ -54,7 +56,7 @@ class ScriptedFleet:
         self._agenda = Agenda()
         self._sink: FleetSink | None = None
         self._stopping = False
-        self._links: dict[str, ScriptedLink] = {}
+        self._links: dict[str, OrderLink] = {}
         self.stages = {name: ScriptedStage(name, Script(), self._say, self._answer) for name in stages}
 
     def __getitem__(self, stage: str) -> ScriptedStage:
@@ -81,7 +83,7 @@ class ScriptedFleet:
             self.stop()
             raise
 
-    def link(self, stage: str) -> ScriptedLink | None:
+    def link(self, stage: str) -> OrderLink | None:
         """Return the link of the stage's worker while it is READY."""
         return self._links[stage] if self.stages[stage].condition == "ready" else None
 
@@ -126,7 +128,7 @@ class ScriptedFleet:
         assert worker.condition in ("absent", "gone"), f"{stage} is {worker.condition}"
         worker.incarnation += 1
         worker.condition = "ready"
-        self._links[stage] = ScriptedLink(stage, worker.incarnation, self._take)
+        self._links[stage] = OrderLink(stage, worker.incarnation, partial(self._take, stage))
         self._sink.worker_ready(stage, worker.incarnation)
 
     def _take(self, stage: str, order: Order) -> None:
@@ -144,49 +146,6 @@ class ScriptedFleet:
             do()
         else:
             self._agenda.add(delay_s, do)
-
-
-class ScriptedLink:
-    """Implements :class:`interlock.runtime.ports.StageLink`. Once its worker is lost, it hands nothing over."""
-
-    def __init__(self, stage: str, incarnation: int, take: Callable[[str, Order], None]) -> None:
-        self._stage = stage
-        self._incarnation = incarnation
-        self._take: Callable[[str, Order], None] | None = take
-
-    @property
-    def stage(self) -> str:
-        """The stage's name in the pipeline."""
-        return self._stage
-
-    @property
-    def incarnation(self) -> int:
-        """Counts the stage's workers; only grows."""
-        return self._incarnation
-
-    def submit(self, request_id: str, epoch: int, params: Mapping[str, Any]) -> None:
-        """Ask the stage to take a request."""
-        self._send(Submit(request_id, epoch, dict(params)))
-
-    def append(self, request_id: str, payload: bytes) -> None:
-        """Hand over input."""
-        self._send(Append(request_id, payload))
-
-    def finish(self, request_id: str) -> None:
-        """No more input follows; for a listening stage, the turn ends here."""
-        self._send(Finish(request_id))
-
-    def abort(self, request_ids: Sequence[str]) -> None:
-        """Clean requests up."""
-        self._send(Abort(list(request_ids)))
-
-    def close(self) -> None:
-        """Hand nothing over any more."""
-        self._take = None
-
-    def _send(self, order: Order) -> None:
-        if self._take is not None:
-            self._take(self._stage, order)
 
 
 class Agenda:
