@@ -35,7 +35,9 @@ from interlock.transport.secure import ByteStream
 from interlock.wire import outbound
 from interlock.wire.codes import CloseCode, fit
 
-READ_BYTES: Final = 64 * 1024
+READ_BYTES: Final = 8 * 1024
+"""Small enough that what one read may hold, two hundred of the smallest frames, is parsed in a few milliseconds: with
+64 KB a client that floods made everybody else's audio late (`benchmarks/flood.py`)."""
 
 
 class WebSocketTransport:
