@@ -12,7 +12,7 @@ def test_a_burst_passes_then_the_rate_holds() -> None:
     meter = Meter(10, 2, now=0)
     assert [meter.take(1, now=0) for _ in range(21)] == [True] * 20 + [False]
     assert not meter.take(1, now=0.1)
-    assert meter.take(1, now=0.3)
+    assert meter.take(1, now=0.31)
     assert [meter.take(5, now=60), meter.take(15, now=60), meter.take(0.5, now=60)] == [True, True, False]
 
 
