@@ -27,16 +27,33 @@ CALLS: Final = (
     "playback_ack",
     "heartbeat",
     "update",
+    "write",
+    "answer_call",
+    "truncate",
+    "delete_item",
+    "create_text",
+    "create_aside",
+    "turns_by_hand",
 )
 ACKS: Final = ("ack", "ack_position", "ack_less", "ack_lie")
-CLAIMS: Final = ("resume", "resume_presented", "resume_old", "resume_wrong", "resume_from_0", "resume_ahead")
+CLAIMS: Final = (
+    "resume",
+    "resume_presented",
+    "resume_old",
+    "resume_wrong",
+    "resume_from_0",
+    "resume_ahead",
+    "resume_strict",
+    "resume_strict_presented",
+)
+OPENS: Final = ("open", "open_strict")
 LINES: Final = ("tear", "break", "stall", "allow_one", "allow", "detach")
 TIMES: Final = ("tick", "second", "ten_seconds", "forty_seconds", "leap")
 ENDS: Final = ("close", "stop_host", "cancel_host")
 STAGES: Final = tuple(
     name
     for name in ACTS
-    if name not in {*CALLS, *ACKS, *CLAIMS, *LINES, *TIMES, *ENDS, "open", "resume_foreign", "give_up"}
+    if name not in {*CALLS, *ACKS, *CLAIMS, *LINES, *TIMES, *ENDS, *OPENS, "resume_foreign", "give_up"}
 )
 
 COUNTED: Final[list[Ran]] = []
@@ -92,10 +109,10 @@ class Api(stateful.RuleBasedStateMachine):
         """Say whether somebody waits for an open or a resume."""
         return bool(self.world.calls)
 
-    @rule(pick=small)
-    def open(self, pick: int) -> None:
-        """``await host.open(transport)``."""
-        self.step("open", pick)
+    @rule(act=st.sampled_from(OPENS), pick=small)
+    def open(self, act: str, pick: int) -> None:
+        """``await host.open(transport)``, in either dialect."""
+        self.step(act, pick)
 
     @precondition(lambda self: any(client.story for client in self.world.clients))
     @rule(act=st.sampled_from(CLAIMS), pick=small)
