@@ -219,9 +219,10 @@ function follow(records) {
 
 // --- the buttons
 
-async function wake() {
+// A browser lets a page sound from a press on. Where there is nothing to sound with, it may never say so: no waiting.
+function wake() {
   audio ||= new AudioContext({ latencyHint: "interactive" });
-  await audio.resume();
+  audio.resume();
   voice ||= new Voice(audio);
   ear ||= new Ear(audio, (base64, level) => {
     measure("in", level * 4);
@@ -230,7 +231,7 @@ async function wake() {
 }
 
 $("talk").onclick = async () => {
-  await wake();
+  wake();
   if (ear.isOpen && state === "open") {
     ear.close();
     measure("in", 0);
@@ -260,14 +261,14 @@ $("end").onclick = () => {
 // A page can only close politely; the server resets the connection, and asks for this session's own token first.
 $("plug").onclick = () => live?.say({ type: "pull_plug", resume_token: duplex.token, attachment_generation: duplex.generation });
 
-$("back").onclick = async () => {
-  await wake();
+$("back").onclick = () => {
+  wake();
   be("opening", "Coming back …");
   duplex.resume();
 };
 
-$("take").onclick = async () => {
-  await wake();
+$("take").onclick = () => {
+  wake();
   tabs.postMessage({ hand: offer, to: me });
 };
 
