@@ -97,6 +97,19 @@ def test_pictures_are_drawn(full: Environment) -> None:
     assert pictures == {*SOURCES, "overview"}
 
 
+ASK_FOR_PAGES = """
+from interlock.pages.assets import asset
+from interlock.pages.bundle import replay_page
+print(asset("talk.html").body.decode().count("Pull the plug"), asset("machines.json").body[:1].decode())
+print(replay_page("t", "conforms", "", "", {}).count("</script>"))
+"""
+
+
+def test_the_pages_are_there_and_need_nothing_else(bare: Environment) -> None:
+    done = bare.run("python", "-c", ASK_FOR_PAGES)
+    assert (done.stdout, done.stderr) == ("1 [\n2\n", "")
+
+
 def test_worlds_are_explored(bare: Environment) -> None:
     done = bare.run("interlock", "explore", "--world", "opening", "--world", "worker")
     assert done.returncode == 0

@@ -16,7 +16,7 @@ from interlock.proof.replay_target import Target
 from interlock.serve.config import PageSettings
 from interlock.serve.feed import DENIED
 from interlock.serve.inspector import Inspector, only_here
-from interlock.serve.shown import token_of
+from interlock.serve.shown import Pages, token_of
 from interlock.transport.opening import Opening, Page
 from tests.serve.shown import TOKEN, end_of, hear, records, say, shown
 
@@ -89,6 +89,13 @@ async def test_other_machines_are_refused_unless_it_is_said() -> None:
     refusal = await only_here(there)
     assert isinstance(refusal, Page)
     assert refusal.status == 403
+
+
+def test_the_first_line_of_a_server_says_where_its_pages_are() -> None:
+    settings = PageSettings(inspect_token=SecretStr(TOKEN))
+    there = {"talk": "https://[::1]:8765/talk", "inspect": "https://[::1]:8765/inspect"}
+    assert Pages(settings).told("wss://[::1]:8765/v1/realtime") == there
+    assert Pages(PageSettings(talk=False)).told("ws://localhost:8765/v1/realtime") == {}
 
 
 def test_a_token_is_long_and_comes_from_a_file_or_the_environment(tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ async def serve(served: Config) -> dict[str, Any]:
             pages.show(router, host, nursery, access.bounded, access.check_place)
             port = await _listen(nursery, router, listeners, served, tls)
             await host.wait_ready(*STAGES)
-            say({"event": "listening", "url": url_of(served, port), "port": port})
+            say({"event": "listening", "url": url_of(served, port), "port": port} | pages.told(url_of(served, port)))
             await host.wait_stopped()
             await talks.wait_over(within_s=served.socket.close_s)
             nursery.cancel_scope.cancel()

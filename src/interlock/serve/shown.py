@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final, TypeAlias
+from urllib.parse import urlsplit
 
 import trio
 
@@ -51,6 +52,13 @@ class Pages:
             inspector = Inspector(host, self._history, self._token)
             show_inspector(router, inspector, bound, *guards, anywhere=self._settings.inspect_anywhere)
             nursery.start_soon(inspector.run)
+
+    def told(self, url: str) -> dict[str, str]:
+        """Return where the pages are, of a server whose sessions are at ``url``."""
+        parts = urlsplit(url)
+        root = f"{parts.scheme.replace('ws', 'http')}://{parts.netloc}"
+        there = {"talk": self._settings.talk, "inspect": bool(self._token)}
+        return {name: f"{root}/{name}" for name, is_there in there.items() if is_there}
 
 
 def token_of(settings: PageSettings) -> str:
