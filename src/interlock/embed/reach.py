@@ -16,6 +16,7 @@ from contextlib import suppress
 from typing import Any, Final, Protocol, runtime_checkable
 
 from interlock.runtime.ports import TransportClosed
+from interlock.transport.outgoing import headed
 
 _NO_TIME: Final = struct.pack("ii", 1, 0)
 _SANSIO: Final = "uvicorn.protocols.websockets.websockets_sansio_impl"
@@ -70,9 +71,12 @@ class Sansio(Reached):
         owner = self._owner
         if owner.close_sent or owner.disconnected or owner.transport.is_closing():
             raise TransportClosed("the server has closed the connection")
-        for frame in frames:
-            owner.conn.send_text(frame)
-        owner.transport.write(b"".join(owner.conn.data_to_send()))
+        if owner.conn.extensions:
+            for frame in frames:
+                owner.conn.send_text(frame)
+            owner.transport.write(b"".join(owner.conn.data_to_send()))
+        else:
+            owner.transport.write(b"".join(headed(frames)))
         return bool(owner.writable.is_set())
 
     async def drain(self) -> None:
@@ -100,6 +104,7 @@ def _is_sansio(owner: object) -> bool:
         and isinstance(owner, kind)
         and isinstance(getattr(owner, "writable", None), asyncio.Event)
         and callable(getattr(getattr(owner, "conn", None), "send_text", None))
+        and hasattr(owner.conn, "extensions")
         and hasattr(owner, "close_sent")
         and hasattr(owner, "disconnected")
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from interlock.runtime.delivery import Close, Delivery, Write
 from interlock.runtime.perform import contain
-from interlock.runtime.ports import EagerTransport, TransportClosed
+from interlock.runtime.ports import TransportClosed
 
 if TYPE_CHECKING:
     from interlock.runtime.beside import Offer
@@ -28,7 +28,6 @@ class AsyncioWriter(Delivery):
     def __init__(self, driver: Driver, offer: Offer, generation: int) -> None:
         super().__init__(driver, offer, generation)
         self._loop = asyncio.get_running_loop()
-        self._eager = self.transport if isinstance(self.transport, EagerTransport) else None
         self._task: asyncio.Task[None] | None = None
         self._resting: asyncio.Future[None] | None = None
         self._deadline: asyncio.TimerHandle | None = None
@@ -41,7 +40,7 @@ class AsyncioWriter(Delivery):
 
     def wake(self) -> None:
         """Something may be due."""
-        if self._resting is not None and not self._resting.done():
+        if self._is_resting and self._resting is not None:
             self._resting.set_result(None)
 
     async def _run(self) -> None:
@@ -65,6 +64,9 @@ class AsyncioWriter(Delivery):
             self._writes = 0
             self._resting = self._loop.create_future()
             await self._resting
+            if self._undrained and self._eager is not None:
+                self._undrained = False
+                await self._in_time(self._eager.drain())
         elif isinstance(act, Write):
             await self._send(act.frames)
         else:
@@ -86,6 +88,10 @@ class AsyncioWriter(Delivery):
                 await writing
         except TimeoutError as error:
             raise TransportClosed("write_timeout") from error
+
+    @property
+    def _is_resting(self) -> bool:
+        return self._resting is not None and not self._resting.done()
 
     def _cut(self) -> None:
         self._end()

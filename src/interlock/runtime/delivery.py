@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
+from interlock.runtime.ports import EagerTransport, TransportClosed
 from interlock.tables import messages as m
 from interlock.wire.codes import CloseCode
 from interlock.wire.dialect import Credentials
@@ -47,7 +48,9 @@ class Close(NamedTuple):
 class Delivery:
     """One generation's writer, without the loop that it runs on. Called from any task of the host's thread.
 
-    A loop adds :meth:`start`, :meth:`wake`, :meth:`_cut` and :meth:`_within`, and performs the script.
+    While it rests, what a stage says is written in the same step in which it was heard, where the transport can write
+    without waiting: a turn of a loop costs more than a frame. A loop adds :meth:`start`, :meth:`wake`, :meth:`_cut`,
+    :meth:`_within` and :attr:`_is_resting`, and performs the script.
     """
 
     def __init__(self, driver: Driver, offer: Offer, generation: int) -> None:
@@ -65,6 +68,8 @@ class Delivery:
         self.reason = ""
         self._notices: deque[bytes] = deque()
         self._noticed = 0
+        self._eager = self.transport if isinstance(self.transport, EagerTransport) else None
+        self._undrained = False
         self._caught_up = False
         self._said_goodbye = False
 
@@ -82,8 +87,19 @@ class Delivery:
         raise NotImplementedError
 
     def flush(self) -> None:
-        """Something may be due, and nothing follows at once: write it now, where the transport can."""
-        self.wake()
+        """Something may be due, and nothing follows at once.
+
+        Write it now, if the writer rests and the transport can; wake it for what is left, and for whatever is wrong.
+        """
+        if self._eager is None or not self._is_resting or self.mode != "live":
+            self.wake()
+        elif frames := self._take():
+            try:
+                self._undrained = not self._eager.write_now(frames)
+            except TransportClosed:
+                self._undrained = True  # the writer meets it when it drains
+            if self._undrained or self._has_more:
+                self.wake()
 
     def notify(self, notice: Notice) -> bool:
         """Send a frame that belongs to this connection alone; say ``False`` when too many wait already.
@@ -172,6 +188,15 @@ class Delivery:
                 self.transport.abort(self.reason)
         finally:
             self.driver.delivered(self)
+
+    @property
+    def _has_more(self) -> bool:
+        return self.cursor < self.driver.value.journal.head
+
+    @property
+    def _is_resting(self) -> bool:
+        """Whether the writer waits for nothing but :meth:`wake`."""
+        raise NotImplementedError
 
     def _cut(self) -> None:
         """Break off whatever the writer is waiting in."""

@@ -1,8 +1,4 @@
-"""The writer of a transport that lives on trio: one task in the host's nursery, in a scope that retiring it cancels.
-
-While it sleeps, what a stage says is written in the same step in which it was heard, where the transport can write
-without waiting: a turn of the loop costs more than a frame. The task does what takes longer, and all that waits.
-"""
+"""The writer of a transport that lives on trio: one task in the host's nursery, in a scope that retiring it cancels."""
 
 from __future__ import annotations
 
@@ -13,7 +9,7 @@ import trio
 
 from interlock.runtime.delivery import Close, Delivery, Write
 from interlock.runtime.nap import Nap
-from interlock.runtime.ports import EagerTransport, TransportClosed
+from interlock.runtime.ports import TransportClosed
 
 if TYPE_CHECKING:
     from interlock.runtime.beside import Offer
@@ -27,8 +23,6 @@ class TrioWriter(Delivery):
         super().__init__(driver, offer, generation)
         self.scope = trio.CancelScope()
         self._nap = Nap()
-        self._eager = self.transport if isinstance(self.transport, EagerTransport) else None
-        self._undrained = False
 
     def start(self) -> None:
         """Begin to write, in the host's nursery."""
@@ -37,18 +31,6 @@ class TrioWriter(Delivery):
     def wake(self) -> None:
         """Something may be due."""
         self._nap.wake()
-
-    def flush(self) -> None:
-        """Write what is due now, if the writer sleeps; wake it for what is left, and for whatever is wrong."""
-        if self._eager is None or not self._nap.is_slept_in or self.mode != "live":
-            self.wake()
-        elif frames := self._take():
-            try:
-                self._undrained = not self._eager.write_now(frames)
-            except TransportClosed:
-                self._undrained = True  # the writer meets it when it drains
-            if self._undrained or self._has_more:
-                self.wake()
 
     async def run(self) -> None:
         """Write until retired; whatever happens, the transport is closed once and the books say so."""
@@ -92,8 +74,8 @@ class TrioWriter(Delivery):
             raise TransportClosed("write_timeout")
 
     @property
-    def _has_more(self) -> bool:
-        return self.cursor < self.driver.value.journal.head
+    def _is_resting(self) -> bool:
+        return self._nap.is_slept_in
 
     def _cut(self) -> None:
         self.scope.cancel()
