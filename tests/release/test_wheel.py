@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import tarfile
 from pathlib import Path
 
@@ -120,6 +121,14 @@ def test_worlds_are_explored(bare: Environment) -> None:
 def test_a_machine_of_ones_own_begins_with_one_command(bare: Environment) -> None:
     assert bare.run("interlock", "init", "mine").returncode == 0
     assert bare.run("interlock", "check", "mine").stdout.startswith("1 machine")
+
+
+def test_the_extra_of_the_server_is_enough_for_it_and_its_pages(full: Environment) -> None:
+    shown = full.run("interlock", "serve", "--show-config")
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert "journal_bytes" in shown.stdout
+    pages = full.home / "lib" / f"python{sys.version_info[0]}.{sys.version_info[1]}" / "site-packages/interlock/pages"
+    assert {"talk.html", "inspect.html"} <= {path.name for path in (pages / "static").iterdir()}
 
 
 @pytest.mark.speech
