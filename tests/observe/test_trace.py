@@ -14,7 +14,9 @@ from typing import Any, cast, get_type_hints
 
 import pytest
 import trio
+import trio.testing
 
+from interlock.cli import main
 from interlock.machine import Message
 from interlock.observe import files
 from interlock.observe.reading import Unpacker, records_of
@@ -29,7 +31,7 @@ from interlock.session.value import Value
 from interlock.tables import SOURCES
 from interlock.tables import messages as m
 from tests.proof.replay_story import recorded
-from tests.runtime.stage_play import LOUD
+from tests.runtime.stage_play import LOUD, play
 
 SETTINGS = Settings()
 
@@ -228,3 +230,20 @@ def test_what_comes_before_damage_is_returned() -> None:
     assert unpacker.feed(good + b"\xff" * 20) == [b'{"n":1}\n']
     assert unpacker.damage
     assert unpacker.feed(b"more\n") == []
+
+
+async def test_a_defect_is_in_the_trace_and_a_replay_meets_it_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace = Trace(tmp_path)
+    async with play(record=trace, defects=1) as scene:
+        session, _ = await scene.open()
+        scene.driver(session).dispatch(m.Prepared(99, b"never"))
+        await trio.testing.wait_all_tasks_blocked()
+    trace.close()
+    (met,) = [record for record in trace.records if record.get("refused") == "internal_error"]
+    assert met["event"] == {"type": "Prepared", "claim": 99}
+    after = trace.records[trace.records.index(met) + 1]
+    assert (after["event"]["type"], after["event"]["reason"]) == ("EndRequested", "internal_error")
+    assert main(["replay", str(tmp_path)]) == 1
+    assert "OPEN does not list Prepared" in capsys.readouterr().out

@@ -11,7 +11,7 @@ import math
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import trio
 
@@ -34,6 +34,10 @@ from interlock.wire.lifecycle import LifecycleFacts, lifecycle
 
 if TYPE_CHECKING:
     from interlock.runtime.host import Host
+
+
+DEFECT: Final = "internal_error"
+"""The code under which a trace has an event that met a defect of ours: nothing has changed, and the session ends."""
 
 
 class Driver:
@@ -257,6 +261,7 @@ class Driver:
             note(self.host, lambda record: record.refused(trio.current_time(), before, event, code))
             raise
         except Defect as error:
+            note(self.host, lambda record: record.refused(trio.current_time(), before, event, DEFECT))
             self.host.defect(self, event, error)
             return
         self.value = after = decision.value

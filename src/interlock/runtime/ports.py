@@ -229,7 +229,7 @@ class Recorder(Protocol):
         """A session took ``event`` and committed ``decision``."""
 
     def refused(self, at: float, before: Value, event: Message, code: str) -> None:
-        """A client asked for what it may not have; nothing changed."""
+        """A client asked for what it may not have, or, ``internal_error``, a defect was met; nothing changed."""
 
     def voided(self, at: float, session_id: str, through: int, unsent: Sequence[int], sent: Sequence[int]) -> None:
         """An interrupt freed these frames: ``unsent`` were never handed to a transport, ``sent`` had been."""
