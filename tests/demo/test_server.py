@@ -11,7 +11,9 @@ from interlock.errors import WorldError
 
 @pytest.mark.real_clock
 async def test_a_server_that_ends_before_it_listens_has_its_last_words_told(tmp_path: Path) -> None:
-    with pytest.raises(WorldError, match=re.compile(r"before it listened \(exit code 2\).*--port: port = 99999: .*65535", re.S)):
+    with pytest.raises(
+        WorldError, match=re.compile(r"before it listened \(exit code 2\).*--port: port = 99999: .*65535", re.S)
+    ):
         async with serving(tmp_path, ["--scripted", "1", "--port", "99999"], print):
             pass
 
