@@ -1,27 +1,34 @@
 // /talk: speak with a session, interrupt it, lose it and come back. What the machines do is what the server committed.
 
 import { Course } from "./course.js";
-import { $, h } from "./dom.js";
+import { $ } from "./dom.js";
 import { Duplex } from "./duplex.js";
 import { Ear } from "./ear.js";
 import { Live } from "./live.js";
 import { Machines } from "./machines.js";
 import { Steps } from "./steps.js";
+import { Tabs } from "./tabs.js";
+import { Transcript } from "./transcript.js";
 import { Voice } from "./voice.js";
 
 const SHOWN = ["attachment", "lease", "fence", "response"];
 const HEARD_MS = 250;
-const HELLO_MS = 2000;
+const AUDIBLE = 0.02;
 
 const tables = await (await fetch("/pages/machines.json")).json();
 const machines = new Machines($("machines"), tables, SHOWN);
 const steps = new Steps($("steps"));
 const course = new Course(tables);
-const tabs = new BroadcastChannel("interlock.talk");
-const me = String(crypto.getRandomValues(new Uint32Array(2))); // randomUUID is for https only
+const said = new Transcript($("said"));
+const tabs = new Tabs({
+  changed: () => be(state, $("status").textContent),
+  give: () => ({ credentials: duplex.credentials, texts: said.texts }),
+  take: takeOver,
+  unheard: () => said.remark("The other tab does not answer."),
+});
 
-let duplex = null, live = null, audio = null, voice = null, ear = null, offer = null, offered = 0, state = "rest", adrift = "";
-const bubbles = new Map(), acked = new Map(), stale = new Set(), answering = new Set();
+let state = "rest", duplex = null, live = null, audio = null, voice = null, ear = null, adrift = "";
+const acked = new Map(), stale = new Set(), answering = new Set();
 
 // --- what the page is in, for eyes and for ears
 
@@ -36,13 +43,14 @@ const WORDS = {
 
 function be(next, words = WORDS[next]) {
   state = next;
+  if ($("status").textContent !== words) $("status").textContent = words;
   $("status").dataset.is = next;
-  $("status").textContent = words;
-  const isOpen = next === "open";
-  $("plug").disabled = $("commit").disabled = $("end").disabled = !isOpen;
+  $("plug").disabled = $("commit").disabled = next !== "open";
+  $("end").disabled = next !== "open" && next !== "lost";
   $("back").disabled = next !== "lost";
-  $("take").disabled = !offer || isOpen || next === "opening";
+  $("take").disabled = !tabs.offer || next === "open" || next === "opening";
   $("talk").disabled = next === "lost" || next === "opening";
+  tabs.announce(next === "open");
   keepFocus();
 }
 
@@ -60,12 +68,13 @@ function keepFocus() {
 function isListening(yes) {
   $("talk").setAttribute("aria-pressed", String(yes));
   $("talk").querySelector("span").textContent = yes ? "Mute" : "Talk";
+  if (!yes) measure("in", 0);
 }
 
 // --- the session
 
 function connect(begin) {
-  if (duplex) duplex.lost = () => {};
+  duplex?.close();
   duplex = new Duplex(hear, lost);
   duplex.key = $("key").value.trim();
   be("opening");
@@ -75,18 +84,14 @@ function connect(begin) {
 function lost({ code, reason, final }) {
   if (!final && duplex.id) return be("lost");
   if (!final) return refused(reason);
-  flush();
-  ear?.close();
-  isListening(false);
+  hangUp();
   be(code === 4001 ? "taken" : "over");
 }
 
-// An error before the session is there, or is there again, is the end of the attempt.
-function complain(text) {
-  remark(text);
-  if (state !== "opening") return;
-  duplex.close();
-  be("over", "No session came of it; the transcript says why. Talk begins another one.");
+function hangUp() {
+  flush();
+  ear?.close();
+  isListening(false);
 }
 
 // A browser is not told why a connection was refused; a missing key is the likely reason where nothing is said.
@@ -95,22 +100,30 @@ function refused(reason) {
   $("key-box").hidden = Boolean(reason);
 }
 
+// An error before the session is there, or is there again, is the end of the attempt.
+function complain({ code, message }) {
+  said.remark(message.startsWith(code) ? message : `${code}: ${message}`);
+  if (state !== "opening") return;
+  duplex.close();
+  be("over", "No session came of it; the transcript says why. Talk begins another one.");
+}
+
 const HEARS = {
   "session.created": begun,
   "session.resumed": begun,
   "session.replaced": () => be("taken"),
-  "session.expired": ({ reason }) => be("over", `The session has expired: ${reason}.`),
+  "session.expired": ({ reason }) => said.remark(`The session has expired: ${reason}.`),
+  "session.resync_required": () => said.remark("A part of what was said is lost; it goes on after that."),
   "input_audio_buffer.speech_started": () => {
     flush();
-    bubble("you", "you").classList.add("listening");
+    said.bubble("you", "you").classList.add("listening");
   },
-  "conversation.item.input_audio_transcription.completed": ({ transcript }) => say("you", transcript || "(nothing)"),
-  "response.created": ({ response_id: id }) => answering.add(id) && bubble(id, "reply"),
-  "response.output_audio_transcript.delta": ({ response_id: id, delta }) => bubble(id, "reply").firstChild.append(delta),
+  "conversation.item.input_audio_transcription.completed": ({ transcript: text }) => said.end("you", "you", { text: text || "(nothing)" }),
+  "response.created": ({ response_id: id }) => answering.add(id) && said.bubble(id, "reply"),
+  "response.output_audio_transcript.delta": ({ response_id: id, delta }) => said.append(id, "reply", delta),
   "response.output_audio.delta": ({ response_id: id, delta }) => stale.has(id) || voice?.play(id, delta),
-  "response.done": ended,
-  "error": ({ error }) => complain(error.message.startsWith(error.code) ? error.message : `${error.code}: ${error.message}`),
-  "session.resync_required": () => remark("A part of what was said is lost; coming back goes on after it."),
+  "response.done": ({ response }) => ended(response),
+  "error": ({ error }) => complain(error),
 };
 
 function hear(event) {
@@ -119,48 +132,16 @@ function hear(event) {
 
 function begun(event) {
   be("open");
-  if (!live || live.id !== event.session_id) watch(event.session_id, event.resume_token);
+  if (live?.id !== event.session_id) watch(event.session_id, event.resume_token);
   if (ear?.isOpen) isListening(true);
-  tabs.postMessage({ here: me });
 }
 
-function ended({ response }) {
-  const cut = response.status !== "completed", element = bubble(response.id, "reply");
-  element.removeAttribute("aria-busy");
-  answering.delete(response.id);
-  if (!cut) return;
+function ended({ id, status }) {
+  answering.delete(id);
+  said.end(id, "reply", { note: { completed: "", cancelled: "interrupted" }[status] ?? status });
+  if (status === "completed") return;
   if (voice?.isSpeaking) flush();
-  stale.add(response.id);
-  element.classList.add("cut");
-  element.append(h("small", {}, response.status === "cancelled" ? "interrupted" : response.status));
-}
-
-// --- what is said, as text
-
-function bubble(id, who) {
-  let element = bubbles.get(id);
-  if (!element) {
-    $("said").querySelector(".hint")?.remove();
-    element = h("div", { class: `bubble ${who}`, "data-who": who, "aria-busy": "true" }, h("p"));
-    bubbles.set(id, element);
-    $("said").append(element);
-  }
-  $("said").scrollTop = $("said").scrollHeight;
-  return element;
-}
-
-function say(who, text) {
-  const element = bubble(who, who);
-  element.firstChild.textContent = text;
-  element.classList.remove("listening");
-  element.removeAttribute("aria-busy");
-  bubbles.delete(who);
-}
-
-function remark(text) {
-  $("said").querySelector(".hint")?.remove();
-  $("said").append(h("p", { class: "remark" }, text));
-  $("said").scrollTop = $("said").scrollHeight;
+  stale.add(id);
 }
 
 // --- what is played
@@ -180,14 +161,9 @@ function tellHeard() {
   }
 }
 
-setInterval(() => {
-  if (state === "open") tellHeard();
-}, HEARD_MS);
-
 function measure(which, level) {
-  const meter = $(`level-${which}`);
+  const meter = $(`level-${which}`), is = level > AUDIBLE ? "sounding" : "silent";
   meter.value = Math.min(level, 1);
-  const is = level > 0.02 ? "sounding" : "silent";
   if (meter.dataset.is !== is) meter.dataset.is = is;
 }
 
@@ -197,7 +173,6 @@ function meters() {
   measure("out", voice?.isSpeaking ? voice.level * 3 : 0);
   requestAnimationFrame(meters);
 }
-requestAnimationFrame(meters);
 
 // --- what the server committed
 
@@ -212,9 +187,8 @@ function follow(records) {
   records.forEach((record) => course.take(record));
   machines.light(course);
   steps.show(course);
-  const claim = course.transitions.length ? `attachment ${duplex.generation}` : "";
-  const epoch = [...course.now(tables.find(({ name }) => name === "fence")).get("OPEN") || []][0];
-  $("facts").textContent = [claim, epoch && `epoch ${epoch}`].filter(Boolean).join(", ");
+  const [epoch] = course.now(tables.find(({ name }) => name === "fence")).get("OPEN") || [];
+  $("facts").textContent = `attachment ${duplex.generation}${epoch ? `, epoch ${epoch}` : ""}`;
 }
 
 // --- the buttons
@@ -234,13 +208,12 @@ $("talk").onclick = async () => {
   wake();
   if (ear.isOpen && state === "open") {
     ear.close();
-    measure("in", 0);
     return isListening(false);
   }
   try {
     if (!ear.isOpen) await ear.open();
   } catch (error) {
-    return remark(`The microphone is not to be had: ${error.message}.`);
+    return said.remark(`The microphone is not to be had: ${error.message}.`);
   }
   if (state === "open") isListening(true);
   else connect((session) => session.open({}));
@@ -255,7 +228,9 @@ $("commit").onclick = () => duplex.say({ type: "input_audio_buffer.commit" });
 
 $("end").onclick = () => {
   tellHeard();
-  duplex.say({ type: "session.close" });
+  if (duplex.say({ type: "session.close" })) return;
+  hangUp();
+  be("over", "You have let go. The session ends by itself when its grace is over.");
 };
 
 // A page can only close politely; the server resets the connection, and asks for this session's own token first.
@@ -269,47 +244,16 @@ $("back").onclick = () => {
 
 $("take").onclick = () => {
   wake();
-  tabs.postMessage({ hand: offer, to: me });
+  tabs.ask();
 };
 
-// --- other tabs: what one needs to take over goes from tab to tab, and is stored nowhere
-
-tabs.onmessage = ({ data }) => {
-  if (data.who) return void (state === "open" && tabs.postMessage({ here: me }));
-  if (data.here) {
-    [offer, offered] = [data.here, Date.now()];
-    return be(state, $("status").textContent);
-  }
-  if (data.gone === offer && data.gone) {
-    offer = null;
-    return be(state, $("status").textContent);
-  }
-  if (data.hand === me) {
-    const text = [...$("said").querySelectorAll(".bubble")].map((each) => [each.dataset.who, each.firstChild.textContent]);
-    return tabs.postMessage({ handed: duplex.credentials, to: data.to, text });
-  }
-  if (data.handed && data.to === me) take(data);
-};
-
-function take({ handed, text }) {
-  offer = null;
-  $("said").replaceChildren();
-  bubbles.clear();
-  text.forEach(([who, words], number) => {
-    const element = bubble(`before ${number}`, who);
-    element.firstChild.textContent = words;
-    element.removeAttribute("aria-busy");
-  });
-  connect((session) => session.resume(handed));
+function takeOver({ credentials, texts }) {
+  said.texts = texts;
+  connect((session) => session.resume(credentials));
 }
 
-setInterval(() => {
-  if (state === "open") tabs.postMessage({ here: me });
-  else if (offer && Date.now() - offered > 3 * HELLO_MS) tabs.onmessage({ data: { gone: offer } });
-}, HELLO_MS);
-addEventListener("pagehide", () => tabs.postMessage({ gone: me }));
-
-tabs.postMessage({ who: me });
+setInterval(() => state === "open" && tellHeard(), HEARD_MS);
+requestAnimationFrame(meters);
 machines.light(course);
 be("rest");
 document.body.dataset.ready = "yes";
