@@ -21,7 +21,8 @@ from interlock.wire.dialect import DUPLEX, Ga
 from interlock.wire.inbound import parse
 from interlock.wire.messages import MAX_POSITION, ClientMessage, SessionResume, SessionUpdate
 
-DUPLEX_PATH: Final = "/v1/duplex"
+DUPLEX_PATH: Final = "/duplex"
+"""How the path of the alias ends, wherever a server has mounted it."""
 YES: Final = frozenset({"1", "true", "on", "yes"})
 """How a client says ``duplex=1``; anything else leaves it with the GA dialect, which is the default."""
 
@@ -31,7 +32,7 @@ SESSION, TOKEN, POSITION = "session_id", "resume_token", "last_received_server_e
 
 def speaks_duplex(opening: Opening) -> bool:
     """Whether a connection asked for the duplex dialect."""
-    return opening.path == DUPLEX_PATH or opening.query.get("duplex", "").lower() in YES
+    return opening.path.endswith(DUPLEX_PATH) or opening.query.get("duplex", "").lower() in YES
 
 
 async def arrive(host: Sessions, connection: Connection) -> Session | None:
