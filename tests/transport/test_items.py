@@ -7,14 +7,13 @@ from typing import Any
 import pytest
 import trio.testing
 
-from interlock.runtime.items import heard_of
 from interlock.workers.echo import EARS, MIND, VOICE, EchoPipeline
 from interlock.workers.protocol import Submit
 from tests.runtime.pipelines import Spoken
 from tests.runtime.stage_play import Play, play
 from tests.transport import ga_models
 from tests.transport.spoken import Speaker, talking
-from tests.transport.test_dialects import MANUAL, SOUND, turn, types
+from tests.transport.test_dialects import MANUAL, SOUND, types
 
 
 def written(text: str, role: str = "user", **more: Any) -> dict[str, Any]:
@@ -231,53 +230,6 @@ async def test_a_response_that_was_interrupted_before_it_said_anything_ends_with
             [],
         )
         ga_models.check(done)
-
-
-async def test_a_truncation_is_a_position_and_cuts_the_transcript_to_what_was_heard() -> None:
-    async with play(frames=50) as scene, talking(scene) as speaker:
-        scene.fleet[MIND].script.texts = ("one two three four five six seven eight nine ten",)
-        await turn(speaker)
-        await speaker.say("response.create")
-        item = speaker.last("response.output_item.done")["item"]
-        (cut,) = await speaker.say("conversation.item.truncate", item_id=item["id"], content_index=0, audio_end_ms=1000)
-        assert (cut["type"], cut["audio_end_ms"], cut["item_id"]) == (
-            "conversation.item.truncated",
-            1000,
-            item["id"],
-        )
-        assert kept(scene)[-1]["content"] == [{"type": "output_audio", "transcript": "one two three four"}]
-        (driver,) = scene.host.drivers.values()
-        assert driver.value.playback[-1].played_ms == 1000
-        (again,) = await speaker.say("conversation.item.truncate", item_id=item["id"], audio_end_ms=0)
-        assert (again["audio_end_ms"], kept(scene)[-1]["content"][0]["transcript"]) == (0, "")
-        user = kept(scene)[0]["id"]
-        assert code(await speaker.say("conversation.item.truncate", item_id=user, audio_end_ms=0)) == (
-            "bad_event",
-            "item_id",
-        )
-
-
-async def test_a_truncation_after_a_cancel_still_cuts_though_the_position_is_final() -> None:
-    """SDKs cancel first and truncate then."""
-    async with play(frames=50) as scene, talking(scene) as speaker:
-        scene.fleet[MIND].script.texts = ("one two three four five six seven eight nine ten",)
-        scene.fleet[VOICE].script.ends = False
-        await turn(speaker)
-        await speaker.say("response.create")
-        await speaker.say("response.cancel")
-        item = speaker.last("response.output_item.done")["item"]
-        assert item["status"] == "incomplete"
-        (cut,) = await speaker.say("conversation.item.truncate", item_id=item["id"], audio_end_ms=400)
-        assert cut["type"] == "conversation.item.truncated"
-        assert kept(scene)[-1]["content"][0]["transcript"] == "one two"
-
-
-@pytest.mark.parametrize(
-    ("played", "made", "heard"),
-    [(0, 4000, ""), (4000, 4000, "one two three four"), (2000, 4000, "one two"), (500, 500, "one two"), (100, 0, "")],
-)
-def test_what_was_heard_of_a_text_is_estimated_to_whole_words(played: float, made: float, heard: str) -> None:
-    assert heard_of("one two three four", played, made) == heard
 
 
 async def test_a_response_of_text_alone_has_no_voice() -> None:

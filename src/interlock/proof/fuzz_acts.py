@@ -286,6 +286,7 @@ ACTS: Final[dict[str, Act]] = {
     "create_text": _saying(lambda session: session.create_response({"output_modalities": ["text"]})),
     "create_aside": _saying(lambda session: session.create_response({"conversation": "none", "instructions": "x"})),
     "turns_by_hand": _saying(lambda session: session.update({"turn_detection": None})),
+    "tells": _request(lambda stage, name: stage.output(name, "spoken", b"more", 40), 2),
     "calls": _request(lambda stage, name: stage.output(name, "function_call", CALL), 1),
     "calls_badly": _request(lambda stage, name: stage.output(name, "function_call", b"[]"), 1),
     "text": _request(lambda stage, name: stage.output(name, "text", b"more"), 1),

@@ -77,6 +77,13 @@ class Input:
             last += payload
 
 
+class Mark(NamedTuple):
+    """So many words were spoken by ``at_ms`` of a response's audio."""
+
+    at_ms: float
+    words: int
+
+
 @dataclass(slots=True)
 class Speech:
     """One response's texts: the turn that it answers, how, and what it has said."""
@@ -100,6 +107,8 @@ class Speech:
     previous: str | None = None
     calls: dict[str, int] = field(default_factory=dict)
     """Function calls by item, each with the number under which it is whole."""
+    marks: list[Mark] = field(default_factory=list)
+    """Where in its audio so much of its text ends, as far as the voice says so."""
     usage: dict[str, int] = field(default_factory=dict)
 
     def begin(self, item: Item) -> int:

@@ -64,7 +64,7 @@ def hear(driver: Driver, incarnation: int, run: tuple[Reply, ...]) -> None:
 
 def _output(driver: Driver, incarnation: int, output: Output) -> None:
     match output.kind:
-        case "text" | "function_call" | "usage":
+        case "text" | "spoken" | "function_call" | "usage":
             answer(driver, incarnation, output)
         case _ if not _listens(driver, incarnation, output.request_id):
             driver.host.count_stale()

@@ -6,11 +6,12 @@ journal, so that a client that comes back reads it as well.
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Final
 
 from interlock.errors import ClientError
-from interlock.runtime.beside import Input, Speech
+from interlock.runtime.beside import Input, Mark, Speech
 from interlock.runtime.ports import FunctionCall
 from interlock.session.books import MessageBegun, PlaybackAcked
 from interlock.wire.items import GivenItem, call_item, given_item, heard_item, said_item, text_of
@@ -19,8 +20,11 @@ from interlock.wire.lifecycle import LifecycleFacts, names_of
 if TYPE_CHECKING:
     from interlock.runtime.driver import Driver
 
-FASTEST = 0.02
+FASTEST: Final = 0.02
 """Characters that are spoken in a millisecond, at most: what of a text can have been heard is estimated by it."""
+
+MAX_MARKS: Final = 1024
+"""Of one response; a voice that says more is not listened to about them."""
 
 
 def key_of(driver: Driver) -> str:
@@ -60,7 +64,9 @@ def truncate(driver: Driver, item_id: str, played_ms: int) -> None:
     response_id = item_id.removeprefix("item_")
     heard_ms, speech = _play(driver, response_id, played_ms), driver.speeches.get(response_id)
     text = "".join(speech.said) if speech is not None else text_of(item)
-    kept = heard_of(text, heard_ms, driver.value.played(response_id).made_ms)
+    marks = speech.marks if speech is not None else driver.conversation.marks.get(item_id, ())
+    made_ms = driver.value.played(response_id).made_ms
+    kept = words_of(text, heard_words(marks, heard_ms)) if marks else heard_of(text, heard_ms, made_ms)
     if speech is not None:
         speech.cut = len(kept)
     driver.conversation.replace(said_item(item_id, item["status"], kept, written=False))
@@ -79,7 +85,8 @@ def _play(driver: Driver, response_id: str, played_ms: int) -> float:
 def heard_of(text: str, played_ms: float, made_ms: float) -> str:
     """Return what of a text was heard, to the last whole word: an estimate, by its length and by how fast one speaks.
 
-    Text comes before its audio, so a response that was interrupted has more text than the audio that was made of it.
+    That is for voices that do not say where in their audio a text ends. Text comes before its audio, so a response
+    that was interrupted has more text than the audio that was made of it.
     """
     if not text or played_ms <= 0 or made_ms <= 0:
         return ""
@@ -87,6 +94,29 @@ def heard_of(text: str, played_ms: float, made_ms: float) -> str:
     if most >= len(text):
         return text
     return text[: int(most)].rpartition(" ")[0]
+
+
+def heard_words(marks: Sequence[tuple[float, int]], played_ms: float) -> int:
+    """Return how many words were heard, by what the voice has said of its audio; in a piece, in proportion."""
+    began, said = 0.0, 0
+    for at_ms, words in marks:
+        if at_ms > played_ms:
+            return said + int((words - said) * (played_ms - began) / (at_ms - began))
+        began, said = at_ms, words
+    return said
+
+
+def words_of(text: str, count: int) -> str:
+    """Return the first words of a text, as they stand in it."""
+    ends = [word.end() for word in re.finditer(r"\S+", text)]
+    return text[: ends[min(count, len(ends)) - 1]] if count and ends else ""
+
+
+def mark(speech: Speech, text: str, at_ms: int) -> None:
+    """Note that the voice has made this much more of the text, up to a place in its audio."""
+    last = speech.marks[-1] if speech.marks else Mark(0.0, 0)
+    if len(speech.marks) < MAX_MARKS and at_ms > last.at_ms:
+        speech.marks.append(Mark(at_ms, last.words + len(text.split())))
 
 
 def _let_go(driver: Driver, item_ids: Collection[str]) -> None:
@@ -169,7 +199,7 @@ def end_message(driver: Driver, response_id: str, speech: Speech, status: str) -
     ended = "completed" if status == "completed" else "incomplete"
     item = said_item(f"item_{response_id}", ended, text, written=speech.written)
     speech.output = [item if each["id"] == item["id"] else each for each in speech.output]
-    driver.conversation.replace(item)
+    driver.conversation.replace(item, speech.marks)
 
 
 def facts_of_item(response_id: str, speech: Speech, index: int) -> LifecycleFacts:

@@ -42,6 +42,8 @@ def answer(driver: Driver, incarnation: int, output: Output) -> None:
             _text(driver, event, response_id, speech, output.payload)
         case "function_call":
             _call(driver, event, response_id, speech, output.payload)
+        case "spoken":
+            items.mark(speech, output.payload.decode("utf-8", "replace"), output.at_ms)
         case _:
             _usage(driver, event, speech, output.payload)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from interlock.errors import ClientError, LimitReached
 from interlock.session.settings import Settings
 from interlock.wire.items import Item, is_input
@@ -14,11 +16,13 @@ ROOT = "root"
 class Conversation:
     """Items by id, in order. Lazy: an empty one holds nothing."""
 
-    __slots__ = ("_items", "_sizes", "count", "size")
+    __slots__ = ("_items", "_sizes", "count", "marks", "size")
 
     def __init__(self) -> None:
         self._items: dict[str, Item] = {}
         self._sizes: dict[str, int] = {}
+        self.marks: dict[str, Sequence[tuple[float, int]]] = {}
+        """Of what was spoken: where in its audio so many words end."""
         self.size = 0
         """Bytes of the items, as JSON."""
         self.count = 0
@@ -91,16 +95,19 @@ class Conversation:
         self._weigh(item)
         return self.before(item["id"])
 
-    def replace(self, item: Item) -> None:
+    def replace(self, item: Item, marks: Sequence[tuple[float, int]] = ()) -> None:
         """Put a newer state of an item in its place; one that is gone stays gone."""
         if item["id"] in self._items:
             self._items[item["id"]] = item
+            if marks:
+                self.marks[item["id"]] = marks
             self._weigh(item)
 
     def remove(self, item_id: str) -> None:
         """Let go of an item."""
         if self._items.pop(item_id, None) is not None:
             self.size -= self._sizes.pop(item_id)
+            self.marks.pop(item_id, None)
 
     def make_room(self, settings: Settings) -> list[str]:
         """Let go of the oldest items, so that speech takes no more than three quarters; return their ids.

@@ -18,6 +18,7 @@ OutputKind: TypeAlias = Literal[
     "transcript",
     "text",
     "audio",
+    "spoken",
     "function_call",
     "usage",
     "finished",
@@ -41,7 +42,8 @@ class StageOutput:
 
     ``payload`` is UTF-8 text, or PCM16 mono audio in native rate, or JSON: of a ``function_call`` ``name``,
     ``arguments`` (a string) and, if the model gives one, ``call_id``; of a ``usage`` ``input_tokens`` and
-    ``output_tokens``, to be added to what the response has used. ``at_ms`` is its position in the request's own audio
+    ``output_tokens``, to be added to what the response has used. ``spoken`` is the text whose audio ends at ``at_ms``,
+    told before that audio. ``at_ms`` is its position in the request's own audio
     (input audio for ``speech_*``, output audio for ``audio``).
     """
 

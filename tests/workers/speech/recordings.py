@@ -44,7 +44,15 @@ def say(model: StageModel, request_id: str, pcm: bytes, step_bytes: int = 640) -
 
 
 def play(model: StageModel, now: float = 0.0) -> list[tuple[float, StageOutput]]:
-    """Let time pass as `due` asks for it, until the model has nothing to do; return what came, and when."""
+    """Let time pass as `due` asks for it, until the model has nothing to do; return what came, and when.
+
+    What a voice says of its audio (`spoken`) is left out.
+    """
+    return [(at, output) for at, output in play_all(model, now) if output.kind != "spoken"]
+
+
+def play_all(model: StageModel, now: float = 0.0) -> list[tuple[float, StageOutput]]:
+    """Return everything that came, and when."""
     outputs: list[tuple[float, StageOutput]] = []
     while (wait := model.due(now)) is not None:
         now += wait

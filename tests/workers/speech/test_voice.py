@@ -8,7 +8,7 @@ from interlock.errors import LimitReached
 from interlock.workers.speech.speaking import FRAME_BYTES, MAX_CHARACTERS, Speaking, sliced
 from interlock.workers.speech.voice import Voice
 from interlock.workers.stage import StageOutput, StageRequest
-from tests.workers.speech.recordings import of_kind, play, settle
+from tests.workers.speech.recordings import of_kind, play, play_all, settle
 
 pytestmark = pytest.mark.speech
 
@@ -47,6 +47,18 @@ def test_frames_are_of_40_ms_and_none_is_missing(voice: Voice) -> None:
     assert len(frames) == math.ceil(total / FRAME_BYTES)
     assert [len(frame.payload) for frame in frames[:-1]] == [FRAME_BYTES] * (len(frames) - 1)
     assert [frame.at_ms for frame in frames] == list(range(0, 40 * len(frames), 40))
+
+
+def test_it_says_where_each_piece_of_its_text_ends_before_the_audio_of_it(voice: Voice) -> None:
+    begin(voice, "a", b"Go forward ten meters. Then stop, please.")
+    outputs = [output for _, output in play_all(voice)]
+    pieces = of_kind(outputs, "spoken")
+    assert [piece.payload for piece in pieces] == [b"Go forward ten meters.", b"Then stop, please."]
+    total_ms = sum(len(frame.payload) for frame in of_kind(outputs, "audio")) / 48
+    assert 0 < pieces[0].at_ms < pieces[1].at_ms == int(total_ms)
+    for piece in pieces:
+        first = next(output for output in outputs if output.kind == "audio" and output.at_ms + 40 >= piece.at_ms)
+        assert outputs.index(piece) < outputs.index(first)
 
 
 def test_the_same_text_is_the_same_audio_alone_or_in_company(voice: Voice) -> None:

@@ -42,6 +42,7 @@ class Speaking:
     slices: deque[str] = field(default_factory=deque)
     pcm: bytearray = field(default_factory=bytearray)
     ended: bool = False
+    made_bytes: int = 0
     sent_bytes: int = 0
     zero: float | None = None
 
@@ -52,6 +53,13 @@ class Speaking:
         if not self.ended:
             *complete, self.text = _SENTENCE_END.split(self.text + text)
             self.slices.extend(each for sentence in complete for each in sliced(sentence))
+
+    def take(self, text: str, pcm: bytes) -> StageOutput:
+        """Take the audio of a slice; return where in the request's audio its text ends."""
+        self.pcm += pcm
+        self.made_bytes += len(pcm)
+        at_ms = self.made_bytes * 1000 // _BYTES_PER_S
+        return StageOutput(self.request_id, "spoken", text.encode(), at_ms=at_ms)
 
     def finish(self) -> None:
         """Take what is left as the last sentence."""

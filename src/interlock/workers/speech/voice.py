@@ -24,6 +24,8 @@ _SEED = 0
 class Voice:
     """Speaks the text that is appended: ``audio`` (PCM16 mono, 24 kHz) in frames of 40 ms, then ``finished``.
 
+    Before the audio of a piece of text, ``spoken`` says where it will end, so that what was heard can be told exactly.
+
     The last frame may be shorter. Synthesis is about 60 times faster than speech, so frames are **paced**: what was
     sent is never more than ``ahead_s`` ahead of what a listener can have heard who started at the first frame.
     ``params["ahead_s"]`` changes that for one request. A sentence is spoken when it is complete; ``finish`` completes
@@ -61,15 +63,17 @@ class Voice:
 
     def step(self, now: float) -> Sequence[StageOutput]:
         """Synthesise one slice of one request, and send the frames of all that may go."""
-        self._synthesise_one()
-        return [output for speaking in list(self._open.values()) for output in self._going(speaking, now)]
+        made = self._synthesise_one()
+        return [*made, *(each for speaking in list(self._open.values()) for each in self._going(speaking, now))]
 
-    def _synthesise_one(self) -> None:
+    def _synthesise_one(self) -> list[StageOutput]:
         """Take the request that has the least audio left."""
         wanting = [each for each in self._open.values() if each.needs_speech]
-        if wanting:
-            speaking = min(wanting, key=lambda each: len(each.pcm))
-            speaking.pcm += self._synthesised(speaking.slices.popleft())
+        if not wanting:
+            return []
+        speaking = min(wanting, key=lambda each: len(each.pcm))
+        text = speaking.slices.popleft()
+        return [speaking.take(text, self._synthesised(text))]
 
     def _synthesised(self, text: str) -> bytes:
         wave = np.asarray(self._hibari(text, speed=self._speed, seed=_SEED), dtype=np.float32)
