@@ -195,3 +195,20 @@ async def test_a_stopping_server_closes_with_1012_and_nothing_else_is_said() -> 
         assert (speaker.line.types, speaker.line.closings) == (["session.created"], [(1012, "server_shutdown")])
         async with talking(scene) as late:
             assert late.line.closings == [(1012, "session_closed")]
+
+
+async def test_a_strict_client_whose_microphone_was_faster_than_its_configuration_is_heard_anew() -> None:
+    """pipecat-ai sends audio from the moment that it is connected, configures later, and takes an error for the end."""
+    async with play(frames=2) as scene, talking(scene) as speaker:
+        await speaker.say("input_audio_buffer.append", audio=SOUND)
+        assert types(await speaker.say("session.update", session=MANUAL)) == [
+            "input_audio_buffer.cleared",
+            "session.updated",
+        ]
+        await speaker.say("input_audio_buffer.append", audio=SOUND)
+        (request,) = scene.fleet[EARS].held.values()
+        assert request.params == {"rate": 24000, "manual": True}
+        scene.fleet[EARS].script.transcript = None
+        await speaker.say("input_audio_buffer.commit")
+        (refused,) = await speaker.say("session.update", session={"turn_detection": {"type": "server_vad"}})
+        assert refused["error"]["code"] == "invalid_session_config"

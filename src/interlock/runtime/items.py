@@ -36,14 +36,31 @@ def key_of(driver: Driver) -> str:
 
 
 def create(driver: Driver, given: GivenItem, after: str | None) -> None:
-    """Add an item. Raises :class:`ClientError`, and nothing has changed."""
-    if given.id is not None and key_of(driver) in given.id:
-        text = f"id = {given.id!r} is one that the server gives; give another, or none"
+    """Add an item. Raises :class:`ClientError`, and nothing has changed.
+
+    Clients tell a fresh session what an older one had, by its ids, and put what they have edited back under its own.
+    So an id of ours is refused only where it is still to be given.
+    """
+    if given.id is not None and is_to_come(driver, given.id):
+        text = f"id = {given.id[:64]!r} is one that the server will give; give another, or none"
         raise ClientError("bad_event", text, param="item.id")
     item = given_item(given, given.id or driver.conversation.next_id(f"item_{key_of(driver)}"))
     driver.conversation.check(item, after, driver.settings)
     previous = driver.conversation.add(item, after)
     driver.tell("conversation.item.created", LifecycleFacts(item=item, previous=previous))
+
+
+def is_to_come(driver: Driver, item_id: str) -> bool:
+    """Whether an id looks like one that this session gives, and has not given yet."""
+    kind, ours, number = item_id.rpartition(f"_{key_of(driver)}_")
+    number = number.partition("_")[0]
+    if not ours:
+        return False
+    if not (number.isascii() and number.isdigit()):
+        return True
+    if kind == "item_resp":
+        return int(number) > driver.value.answered or f"resp_{key_of(driver)}_{number}" in driver.speeches
+    return int(number) > driver.conversation.count
 
 
 def delete(driver: Driver, item_id: str) -> None:
@@ -59,7 +76,7 @@ def truncate(driver: Driver, item_id: str, played_ms: int) -> None:
     """
     item = driver.conversation.get(item_id)
     parts = {part["type"] for part in item.get("content", ())}
-    if not item_id.startswith("item_resp_") or item["type"] != "message" or parts - {"output_audio"}:
+    if not item_id.startswith(f"item_resp_{key_of(driver)}_") or item["type"] != "message" or parts - {"output_audio"}:
         raise ClientError("bad_event", "only what a response of this session speaks can be truncated", param="item_id")
     response_id = item_id.removeprefix("item_")
     heard_ms, speech = _play(driver, response_id, played_ms), driver.speeches.get(response_id)

@@ -124,17 +124,22 @@ class Session:
         """Change the configuration for what is asked from now on; return all of it, with the session's ``id``.
 
         All of it changes, or nothing (FE-09). Raises :class:`ClientError` (``invalid_session_config``, or what the
-        pipeline says), also where it would change how audio is heard while a stage is hearing some (AP-16).
+        pipeline says), also where it would change how audio is heard while a stage is hearing some (AP-16). A strict
+        client cannot help that, because its microphone is open before its configuration is on the way: it is heard
+        anew from here on, and refused only while a turn that it committed is still to be heard.
         """
         driver = self._active()
         config = merged(driver.config, changes)
         driver.host.pipeline.check(config)
         driver.host.check(config)
         idle_s = idle_time(config, driver.settings)
-        self._check_hearing(config)
+        outdated = self._outdated_hearing(config)
         if idle_s != driver.value.cells["lease", None].data.idle_s:
             driver.dispatch(m.IdleRequested(idle_s))
         driver.config = config
+        if outdated:
+            driver.dispatch(m.RequestAborted(outdated))
+            self.notify(outbound.input_cleared)
         return {**config, "id": driver.session_id}
 
     def updated(self, n: str) -> bytes:
@@ -246,14 +251,19 @@ class Session:
                 return str(key)
         return ""
 
-    def _check_hearing(self, config: Mapping[str, Any]) -> None:
+    def _outdated_hearing(self, config: Mapping[str, Any]) -> str:
+        """Return the request whose stage hears otherwise than ``config`` wants it, if it may be given back for that."""
         driver, listening = self._driver, self._listening()
-        if listening and driver.value.state("request", listening) in acts.TAKING:
-            pipeline = driver.host.pipeline
-            before, after = (pipeline.params(pipeline.listen, each, "") for each in (driver.config, config))
-            if before != after:
-                text = "audio is being heard as the configuration was: clear the input, then change it"
-                raise ClientError("invalid_session_config", text, retryable=True)
+        if not listening or driver.value.state("request", listening) not in acts.TAKING:
+            return ""
+        pipeline = driver.host.pipeline
+        before, after = (pipeline.params(pipeline.listen, each, "") for each in (driver.config, config))
+        if before == after:
+            return ""
+        if not self.dialect.is_strict or not driver.is_heard_out:
+            text = "audio is being heard as the configuration was: clear the input, then change it"
+            raise ClientError("invalid_session_config", text, retryable=True)
+        return listening
 
     def _listen(self) -> str:
         driver = self._driver
