@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+CLIENTS := .venv-clients
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -18,8 +19,12 @@ setup: $(STAMP) ## Create .venv with Interlock and all its extras; nothing to do
 demo: $(STAMP) ## Speak with a session, lose the line, interrupt it, and watch its states
 	$(BIN)/interlock demo
 
-test: $(STAMP) ## Run all tests, on every core
+test: $(STAMP) $(CLIENTS)/.openai $(CLIENTS)/.node ## Run all tests, on every core
 	$(BIN)/pytest -n auto -m "not gate"
+
+.PHONY: test-clients
+test-clients: $(STAMP) $(CLIENTS)/.openai $(CLIENTS)/.node $(CLIENTS)/.frameworks ## Speak with six client SDKs, two of them large
+	$(BIN)/pytest -n auto tests/clients
 
 gate: $(STAMP) ## Run the proofs that take minutes: every operation of a session, cancelled in pairs
 	$(BIN)/pytest -n auto -m gate
@@ -83,7 +88,7 @@ gpu: $(STAMP) ## What only a GPU can show, in under four minutes; skips, and say
 	$(BIN)/python tests/gpu/run.py
 
 clean: ## Remove what was built and cached, .venv included
-	rm -rf $(VENV) build dist demo-out htmlcov .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis \
+	rm -rf $(VENV) $(CLIENTS) examples/clients/node_modules build dist demo-out htmlcov .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis \
 		.import_linter_cache
 	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -110,3 +115,19 @@ $(STAMP): pyproject.toml constraints.txt
 		-e '.[speech,hf,serve,diagrams,docs,completion,dev]'
 	@touch $@
 	@echo "== ready: make check test, or $(BIN)/interlock --help"
+
+# The SDKs of others, which the tests drive as processes of their own: what they want to have installed is not ours.
+$(CLIENTS)/.openai $(CLIENTS)/.frameworks: $(CLIENTS)/.%: tests/clients/%.txt
+	@echo "== installing the clients in $<"
+	@test -x $(CLIENTS)/$*/bin/python || $(PYTHON) -m venv $(CLIENTS)/$*
+	$(CLIENTS)/$*/bin/python -m pip install -qq --disable-pip-version-check --progress-bar off -r $<
+	@touch $@
+
+$(CLIENTS)/.node: examples/clients/package-lock.json
+	@mkdir -p $(CLIENTS)
+	@if command -v npm >/dev/null; then \
+		echo "== installing the clients in examples/clients/package.json"; \
+		npm ci --prefix examples/clients --loglevel=error --no-progress && touch $@; \
+	else \
+		echo "== no npm here: the tests of the JavaScript clients will be skipped"; \
+	fi

@@ -58,7 +58,7 @@ def of(*languages: str) -> list[Block]:
 
 
 def test_every_language_has_somebody_who_reads_it() -> None:
-    read = OUTPUT | {"python", "sh", "console", "toml", "json", "yaml"}
+    read = OUTPUT | {"python", "js", "sh", "console", "toml", "json", "yaml"}
     assert [f"{block}: {block.language}" for block in ALL if block.language not in read] == []
 
 
@@ -80,6 +80,10 @@ def test_what_is_shown_of_a_file_stands_in_it(block: Block) -> None:
     assert [line for line in map(plain, block.text.splitlines()) if line not in there] == []
 
 
+def test_javascript_is_shown_of_files_that_are_run_elsewhere() -> None:
+    assert [str(block) for block in of("js") if block.note != "from"] == []
+
+
 def test_what_is_not_run_says_why() -> None:
     assert [str(block) for block in ALL if block.note and len(block.said) < 10] == []
 
@@ -99,7 +103,7 @@ def test_python_compiles_and_imports_what_there_is(block: Block) -> None:
 def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Stand in a folder that has what a checkout has, as far as the pages need it."""
     for folder in ("machines", "diagrams", "examples", "docs/examples"):
-        shutil.copytree(ROOT / folder, tmp_path / folder)
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("node_modules"))
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
