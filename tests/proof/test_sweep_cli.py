@@ -110,7 +110,7 @@ def test_a_bad_plan_and_a_bad_number_are_told(capsys: pytest.CaptureFixture[str]
 
 
 def test_progress_is_told_after_two_seconds_with_an_estimate(capsys: pytest.CaptureFixture[str]) -> None:
-    told = errands.Told("pool")
+    told = errands.Sweeping("pool")
     for progress in [Progress(10, 100, 1.9), Progress(20, 100, 2.1), Progress(21, 100, 2.2), Progress(50, 100, 18.0)]:
         told(progress)
     told.done()

@@ -37,7 +37,7 @@ class Errand(NamedTuple):
         return load(self.target)[self.name]
 
 
-class Told(Telling):
+class Sweeping(Telling):
     """Says how far a sweep is, and how long the known rest will take."""
 
     def __init__(self, name: str) -> None:
@@ -98,7 +98,7 @@ def run_one(errand: Errand, jobs: int = 1) -> Report:
     """Sweep one scenario, and say on stderr how far it is. What the runtime logs about injected faults is no news."""
     quiet = logging.NullHandler()
     logging.getLogger("interlock").addHandler(quiet)
-    told = Told(errand.name)
+    told = Sweeping(errand.name)
     try:
         return sweep(errand.scenario, errand.depth, errand.seed, errand.limits, told, jobs)
     finally:

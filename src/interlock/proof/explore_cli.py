@@ -87,14 +87,14 @@ def main(args: argparse.Namespace) -> int:
 
 def explored(model: Model, limits: Limits, *, fast: bool = False) -> Exploration:
     """Search and judge, and say on stderr how far it is once that takes a while."""
-    told = Told(model.name)
+    told = Searching(model.name)
     try:
         return _fast(model, limits, told) if fast else judged(search(model, limits, told), limits)
     finally:
         told.done()
 
 
-def _fast(model: Model, limits: Limits, told: Told) -> Exploration:
+def _fast(model: Model, limits: Limits, told: Searching) -> Exploration:
     if not isinstance(model, SessionWorld):
         raise Unusable("--engine fast is for the session's worlds; machines of your own go through the plain one")
     try:
@@ -200,7 +200,7 @@ def _write_one(folder: Path, model: Model, finding: Finding) -> None:
     (folder / f"{stem}.json").write_text(json.dumps(written, indent=2) + "\n", "utf-8")
 
 
-class Told(Telling):
+class Searching(Telling):
     """Says how far a search is."""
 
     def __init__(self, name: str) -> None:

@@ -49,7 +49,7 @@ def main(args: argparse.Namespace) -> int:
     """Fuzz or replay, print what came of it, and return the exit code."""
     if args.replay is not None:
         return _replay(load(Path(args.replay)), args.replay)
-    corpus, told = Corpus(Path(args.corpus)), Told()
+    corpus, told = Corpus(Path(args.corpus)), Fuzzing()
     corpus.make()
     try:
         report = _api(args, told) if args.kind == "api" and not args.machines else _campaign(args, corpus, told)
@@ -60,7 +60,7 @@ def main(args: argparse.Namespace) -> int:
     return BROKEN if report.failures else HOLDS if report.examples else UNUSABLE
 
 
-def _campaign(args: argparse.Namespace, corpus: Corpus, told: Told) -> Report:
+def _campaign(args: argparse.Namespace, corpus: Corpus, told: Fuzzing) -> Report:
     target = target_of(args.kind, tuple(args.machines))
     report = fuzz(
         target,
@@ -76,7 +76,7 @@ def _campaign(args: argparse.Namespace, corpus: Corpus, told: Told) -> Report:
     return report
 
 
-def _api(args: argparse.Namespace, told: Told) -> Report:
+def _api(args: argparse.Namespace, told: Fuzzing) -> Report:
     from interlock.proof.fuzz_api import fuzz_api
 
     return fuzz_api(seed=args.seed, budget_s=args.budget, examples=args.examples, steps=args.events, progress=told)
@@ -98,7 +98,7 @@ def target_of(kind: str, machines: tuple[str, ...] = ()) -> Target:
 # -------------------------------------------------------------------------------------------------------------- telling
 
 
-class Told(Telling):
+class Fuzzing(Telling):
     """Says how far a campaign is."""
 
     def __call__(self, report: Report) -> None:

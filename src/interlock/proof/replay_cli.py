@@ -62,7 +62,7 @@ def main(args: argparse.Namespace) -> int:
     target = target_of(args.machines, state_map(args.state_map) if args.state_map else {})
     chart = Chart(args.session or "", args.first) if args.chart or args.svg else None
     replay = Replay(target, args.session, chart, last=args.last)
-    told, began = Told(), time.perf_counter()
+    told, began = Replaying(), time.perf_counter()
     pages = Pages(args.session) if args.html else None
     read = Input(replay, target, told, live=args.live, keep=pages)
     try:
@@ -108,7 +108,7 @@ def _print(report: Report, chart: Chart | None, args: argparse.Namespace) -> Non
     sys.stdout.write(f"{report.as_json() if args.json else report}\n")
 
 
-class Told(Telling):
+class Replaying(Telling):
     """Says how far a replay is."""
 
     def __init__(self) -> None:
