@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 
 import pytest
+import trio
 from websockets.exceptions import InvalidStatus
 
+from interlock.observe.history import History
 from interlock.pages.assets import POLICY
 from interlock.serve.feed import DENIED
+from interlock.session.books import Sequenced
 from tests.serve.shown import TOKEN, end_of, hear, records, say, shown
-from tests.transport.served import raw, rest
+from tests.transport.served import deaf, frame, raw, reset, rest
 
 pytestmark = [pytest.mark.real_clock, pytest.mark.timeout_s(15)]
 
@@ -117,3 +120,31 @@ async def test_a_page_of_another_origin_is_refused(path: str) -> None:
         assert refused.value.response.status_code == 403
         async with server.at(path, origin=f"http://127.0.0.1:{server.port}") as live:
             assert live.request is not None
+
+
+async def test_a_page_that_leaves_without_a_word_or_does_not_read_costs_nobody_anything(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """One is torn while there is much to tell it, one never reads; the session goes on, and nothing waits for them."""
+    async with shown() as server, server.at("/v1/duplex") as socket:
+        credentials = await server.session(socket)
+        watch = {"type": "watch"} | {name: credentials[name] for name in ("session_id", "resume_token")}
+        pages = [await deaf(server.port, "/talk/live") for _ in range(2)]
+        for page in pages:
+            await page.send_all(frame(1, json.dumps(watch).encode()))
+        history = server.host.record
+        assert isinstance(history, History)
+        driver = server.host.drivers[credentials["session_id"]]
+        while len(history.books[driver.session_id].followers) < 2:
+            await trio.lowlevel.checkpoint()
+        for _ in range(20_000):
+            driver.dispatch(Sequenced())
+        reset(pages[0])
+        await say(socket, {"type": "session.heartbeat"})
+        await hear(socket, "session.heartbeat_ack")
+        while len(history.books[driver.session_id].followers) > 1:
+            await trio.lowlevel.checkpoint()
+        (slow,) = history.books[driver.session_id].followers
+        assert slow.gaps > 0
+        reset(pages[1])
+    assert [record.message for record in caplog.records if record.levelname == "ERROR"] == []

@@ -14,7 +14,7 @@ from interlock.transport.endpoint import serve_websockets
 from interlock.transport.websocket import WebSocketTransport
 
 UPGRADE = (
-    b"GET /v1/realtime HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    b"GET /v1/realtime HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
     b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
 )
 
@@ -53,12 +53,12 @@ async def rest(stream: trio.SocketStream) -> bytes:
     return bytes(read)
 
 
-async def deaf(port: int) -> trio.SocketStream:
+async def deaf(port: int, path: str = "/v1/realtime") -> trio.SocketStream:
     """Open a WebSocket with a small receive buffer, and never read again."""
     sock = trio.socket.socket()
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     await sock.connect(("127.0.0.1", port))
-    return await upgraded(trio.SocketStream(sock))
+    return await upgraded(trio.SocketStream(sock), path)
 
 
 async def opened(port: int) -> trio.SocketStream:
@@ -66,9 +66,9 @@ async def opened(port: int) -> trio.SocketStream:
     return await upgraded(await raw(port))
 
 
-async def upgraded(stream: trio.SocketStream) -> trio.SocketStream:
+async def upgraded(stream: trio.SocketStream, path: str = "/v1/realtime") -> trio.SocketStream:
     """Do the opening handshake, and read its answer to the last byte."""
-    await stream.send_all(UPGRADE)
+    await stream.send_all(UPGRADE.replace(b"/v1/realtime", path.encode()))
     answer = b""
     while not answer.endswith(b"\r\n\r\n"):
         answer += await stream.receive_some(1)
@@ -82,5 +82,6 @@ def reset(stream: trio.SocketStream) -> None:
 
 
 def frame(opcode: int, payload: bytes, *, fin: bool = True) -> bytes:
-    """Encode one short client frame; the mask is zero, so the payload is as it is."""
-    return bytes([(0x80 if fin else 0) | opcode, 0x80 | len(payload)]) + bytes(4) + payload
+    """Encode one client frame of at most 64 KiB; the mask is zero, so the payload is as it is."""
+    size = bytes([0x80 | len(payload)]) if len(payload) < 126 else b"\xfe" + len(payload).to_bytes(2, "big")
+    return bytes([(0x80 if fin else 0) | opcode]) + size + bytes(4) + payload

@@ -8,6 +8,7 @@ from typing import Final, TypeVar
 import msgspec
 import trio
 
+from interlock.runtime.ports import TransportClosed
 from interlock.transport.websocket import WebSocketTransport
 
 FIRST_S: Final = 10.0
@@ -34,12 +35,15 @@ class Feed:
         self._due.set()
 
     async def run(self) -> None:
-        """Write until cancelled. Raises :class:`interlock.runtime.ports.TransportClosed`."""
-        while True:
-            await self._due.wait()
-            self._due = trio.Event()
-            if frames := self._take():
-                await self._transport.send(frames)
+        """Write until cancelled, or until the page is gone; whoever reads from it hears of that as well."""
+        try:
+            while True:
+                await self._due.wait()
+                self._due = trio.Event()
+                if frames := self._take():
+                    await self._transport.send(frames)
+        except TransportClosed:
+            return
 
 
 async def read(transport: WebSocketTransport, decoder: msgspec.json.Decoder[T]) -> T | None:
