@@ -14,7 +14,7 @@ from interlock.runtime.talk import Session
 from interlock.transport.memory import MemoryTransport
 from interlock.workers.echo import MIND, VOICE
 from interlock.workers.scripted import Script
-from tests.runtime.stage_play import Play, play, speak_up_to, state
+from tests.runtime.stage_play import LOUD, Play, play, speak_up_to, state
 
 KIB = 1024
 SMALL: dict[str, Any] = {"journal_bytes": 64 * KIB, "reserve_bytes": 16 * KIB, "write_bytes": 4 * KIB}
@@ -121,3 +121,23 @@ def voided(scene: Play) -> list[int]:
     """Return the numbers that an interrupt freed: each is a hole, and no loss."""
     found = [record["voided"] for record in scene.trace.records if "voided" in record]
     return [number for record in found for number in (*record["unsent"], *record["sent"])]
+
+
+async def test_a_piece_of_text_that_overflows_the_journal_ends_the_session_and_is_no_defect(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Found by fuzzing: the response was gone when the text that had ended it went on to the next stage."""
+    async with play(journal_bytes=64 * 1024, write_bytes=4096, reserve_bytes=4096) as scene:
+        scene.fleet[MIND].script.texts = ()
+        session, first = await scene.open()
+        session.append(LOUD)
+        session.commit()
+        await trio.testing.wait_all_tasks_blocked()
+        first.stall()
+        (mind,) = scene.fleet[MIND].held
+        for _ in range(21):
+            if scene.fleet[MIND].held:
+                scene.fleet[MIND].output(mind, "text", b"x" * 3000)
+        await session.wait_closed()
+        assert scene.driver(session).value.cells["session", None].data.reason == "output_backpressure"
+    assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []

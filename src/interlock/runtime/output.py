@@ -78,11 +78,11 @@ def _text(driver: Driver, event: Produced, response_id: str, speech: Speech, pay
         items.begin_message(driver, response_id, speech)
     if not (seq := driver.produce(event)):
         return
+    chain = driver.value.cells["response", response_id].data.chain  # before the frame is held: that may end the session
     text = payload.decode("utf-8", "replace")
     speech.said.append(text)
     encode = outbound.text_delta if speech.written else outbound.transcript_delta
     driver.hold(seq, event.epoch, driver.host.now(), (encode(seq, response_id, text, index=speech.index or 0),))
-    chain = driver.value.cells["response", response_id].data.chain
     for after in chain[chain.index(event.request_id) + 1 :][:1]:
         acts.append_input(driver, after, payload)
 
