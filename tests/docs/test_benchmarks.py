@@ -67,3 +67,17 @@ def test_what_is_said_of_a_step_was_measured(page: str) -> None:
 def rounded(ratio: float) -> str:
     """Return a ratio as pages quote it."""
     return f"{ratio:,.0f}" if ratio >= 100 else f"{ratio:.1f}"
+
+
+PROOFS = ("docs/sweep-report.md", "docs/sweep.md", "docs/faults.md", "docs/proofs.md", "docs/fuzz.md")
+
+
+def test_what_the_front_page_says_of_proofs_stands_where_it_was_counted() -> None:
+    front = (ROOT / "README.md").read_text()
+    said = front[front.index("## Proved, not believed") : front.index("## Serve, or embed")]
+    counted = "\n".join((ROOT / page).read_text() for page in PROOFS).replace(",", "").replace("Ninety-nine", "99")
+    whole = {int(number) for number in re.findall(r"\b\d+\b", counted)}
+    for number in re.findall(r"(?<![\w.])(\d[\d,]*\d)(?![\w.]\d)", said):
+        assert int(number.replace(",", "")) in whole, number
+    for millions in re.findall(r"([\d.]+) million", said):
+        assert any(round(number / 1e6, 1) == float(millions) for number in whole), millions
