@@ -59,6 +59,7 @@ class Wire:
         self.sent: list[dict[str, Any]] = []
         self.heard: list[dict[str, Any]] = []
         self._path = path
+        self._socket: WebSocket | None = None
         page.on("websocket", self._follow)
 
     def heard_of(self, kind: str) -> list[dict[str, Any]]:
@@ -69,8 +70,16 @@ class Wire:
         """Return what went of one type."""
         return [event for event in self.sent if event["type"] == kind]
 
+    def next_sent(self, kind: str) -> dict[str, Any]:
+        """Wait until a message of a type goes out on the last connection."""
+        assert self._socket is not None
+        data = self._socket.wait_for_event("framesent", lambda text: json.loads(text)["type"] == kind)
+        found: dict[str, Any] = json.loads(str(data))
+        return found
+
     def _follow(self, socket: WebSocket) -> None:
         if self._path in socket.url:
+            self._socket = socket
             socket.on("framesent", lambda data: self.sent.append(json.loads(data)))
             socket.on("framereceived", lambda data: self.heard.append(json.loads(data)))
 

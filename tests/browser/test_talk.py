@@ -119,6 +119,26 @@ def test_the_plug_is_pulled_and_the_page_comes_back(tabs: Open, shoot: Shoot) ->
 
 
 @pytest.mark.timeout_s(40)
+def test_the_interrupt_button_silences_at_once_and_tells_what_was_heard(tabs: Open) -> None:
+    """First what was played is told, then what is left is cleared, here and on the server."""
+    with serving("--scripted", str(FRAMES), "--ahead", str(FRAMES)) as address:
+        page = tabs(permissions=["microphone"]).new_page()
+        wire = Wire(page)
+        page.goto(f"{address}/talk")
+        speak(page)
+        assert wire.next_sent("playback.ack")["played_ms"] > 0
+        made = len(wire.heard_of("response.output_audio.delta")) * 40
+        page.click("#interrupt")
+        page.wait_for_selector("#interrupt:disabled")
+        sent = [message["type"] for message in wire.sent]
+        assert sent[sent.index("output_audio_buffer.clear") - 1] == "playback.ack"
+        assert 0 < wire.sent_of("playback.ack")[-1]["played_ms"] < made
+        page.click("#end")
+        page.wait_for_selector("#status[data-is=over]")
+        assert len(wire.heard_of("output_audio_buffer.cleared")) == 1
+
+
+@pytest.mark.timeout_s(40)
 def test_another_tab_takes_over(tabs: Open) -> None:
     """The second tab goes on where the first one was when it handed over; the first is told, and can do no more."""
     with serving("--scripted", str(FRAMES)) as address:

@@ -140,7 +140,7 @@ function ended({ id, status }) {
   answering.delete(id);
   said.end(id, "reply", { note: { completed: "", cancelled: "interrupted" }[status] ?? status });
   if (status === "completed") return;
-  if (voice?.isSpeaking) flush();
+  if (voice?.speaking) flush();
   stale.add(id);
 }
 
@@ -169,8 +169,8 @@ function measure(which, level) {
 
 // There is something to interrupt while a response is made, and while it is heard.
 function meters() {
-  $("interrupt").disabled = state !== "open" || !(answering.size || voice?.isSpeaking);
-  measure("out", voice?.isSpeaking ? voice.level * 3 : 0);
+  $("interrupt").disabled = state !== "open" || !(answering.size || voice?.speaking);
+  measure("out", voice?.speaking ? voice.level * 3 : 0);
   requestAnimationFrame(meters);
 }
 
@@ -219,9 +219,11 @@ $("talk").onclick = async () => {
   else connect((session) => session.open({}));
 };
 
+// What is heard may have been made long ago: it is named, so that what was said is capped at what was heard.
 $("interrupt").onclick = () => {
+  const response = voice?.speaking ?? [...answering][0];
   flush();
-  duplex.say({ type: "output_audio_buffer.clear" });
+  duplex.say({ type: "output_audio_buffer.clear", response_id: response });
 };
 
 $("commit").onclick = () => duplex.say({ type: "input_audio_buffer.commit" });

@@ -51,8 +51,10 @@ export class Voice {
     return heard;
   }
 
-  get isSpeaking() {
-    return this.pieces.length > 0 && this.#now < this.free;
+  // The response that is being heard, if one is.
+  get speaking() {
+    this.#settle(this.#now);
+    return this.pieces[0]?.response;
   }
 
   get level() {
