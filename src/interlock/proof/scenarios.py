@@ -19,11 +19,15 @@ from interlock.proof.scenario import Scenario
 from interlock.proof.trial import Trial
 from interlock.proof.verdict import Outcome
 from interlock.runtime.talk import Session
+from interlock.wire.dialect import Ga
+from interlock.wire.items import MessageItem, Part
 from interlock.workers.echo import VOICE
 from interlock.workers.scripted import FRAME_S
 
 Act: TypeAlias = Callable[[Play], Awaitable[Any]]
 Check: TypeAlias = Callable[[Play, Outcome], Awaitable[None]]
+
+WRITTEN = MessageItem(role="user", content=[Part(type="input_text", text="say it again")])
 
 GATE = (Fault.PLAIN,)
 RESTED = (Fault.PLAIN, Fault.DIES)
@@ -119,6 +123,14 @@ async def resumed(play: Play) -> Session:
     """Resume the session, beside whatever its stages do."""
     play.stir()
     return await resume_on(play, play.cut_transport())
+
+
+async def resumed_strictly(play: Play) -> Session:
+    """Resume as a strict client does: by its query, and in the GA dialect."""
+    play.stir()
+    assert play.first is not None
+    session_id, token, _ = play.first.credentials
+    return await play.host.resume(session_id, token, 0, play.cut_transport(), Ga({"resumed": True}))
 
 
 async def resumed_twice(play: Play) -> None:
@@ -241,7 +253,7 @@ async def claim_is_all_or_nothing(play: Play, outcome: Outcome) -> None:
 
 def _is_caught_up(play: Play) -> None:
     """A claim that has returned has handed over its credentials, and then everything that was missed."""
-    taken = [transport for transport in play.transports if "session.resumed" in transport.types]
+    taken = [t for t in play.transports if "session.resumed" in t.types or any(e.get("resumed") for e in t.events)]
     held = [frame.seq for frame in play.driver.frames.live]
     assert any(set(held) <= set(transport.numbers) for transport in taken), f"{held} were not all handed over"
 
@@ -311,6 +323,10 @@ OPERATIONS = (
     Operation("reconnect", detached, resumed, claim_is_all_or_nothing, RESTED, True, ("host", "delivery")),
     Operation("reconnect_midway", detached_midway, resumed, claim_is_all_or_nothing, scopes=("host", "delivery")),
     Operation("takeover", attached, resumed, claim_is_all_or_nothing, scopes=("host", "delivery")),
+    Operation(
+        "strict_takeover", attached, resumed_strictly, claim_is_all_or_nothing, GATE, scopes=("host", "delivery")
+    ),
+    Operation("write", attached, said(lambda s: s.create_item(WRITTEN)), either, GATE),
     Operation("two_resumes", detached, resumed_twice, claim_is_all_or_nothing, GATE, True, ("host", "delivery")),
     Operation("rolled_back", rolled_back, resumed, claim_is_all_or_nothing, GATE, True, ("host", "delivery")),
     Operation("half_dead", half_dead, resumed, claim_is_all_or_nothing, GATE, scopes=("host", "delivery")),
