@@ -78,7 +78,7 @@ def test_abort_frees_the_socket_of_a_client_that_does_not_read(run: Run, ws: str
                 await door.until(lambda: door.is_stuck)
                 async with door.dial() as taker:
                     await take_over(door, taker, session_id, token)
-                    await door.until(lambda: door.sockets == 1, within_s=2)
+                    await door.until(lambda: door.sockets == 1, within_s=5)
                     assert door.runtime.owed() == []
                     with pytest.raises(ConnectionResetError):
                         await drain(sock)
@@ -98,7 +98,7 @@ def test_where_the_transport_is_out_of_reach_the_attachment_goes_and_the_socket_
                 await door.until(lambda: door.is_stuck)
                 async with door.dial() as taker:
                     await take_over(door, taker, session_id, token)
-                    await door.until(lambda: door.runtime.limits()["max_lingering"]["now"] == 1, within_s=2)
+                    await door.until(lambda: door.runtime.limits()["max_lingering"]["now"] == 1, within_s=5)
                     assert (door.runtime.owed(), door.sockets) == ([], 2)
                     async with door.dial() as refused:
                         await refused.wait_closed()
@@ -253,6 +253,40 @@ def test_one_connection_too_many_is_told_to_come_back(run: Run) -> None:
 
 
 @pytest.mark.real_clock
+@pytest.mark.parametrize("wrap", [plain, out_of_reach])
+def test_a_client_that_floods_is_told_and_closed_and_nobody_else_notices(run: Run, wrap: Any) -> None:
+    async def main() -> None:
+        limits = EmbedLimits(messages_per_s=20, burst_s=1)
+        async with served(wrap=wrap, limits=limits) as door, door.dial() as good, door.dial() as bad:
+            for client in (good, bad):
+                await say(client, "session.update", session={})
+                await until(client, "session.created")
+            for _ in range(100):
+                await say(bad, "session.heartbeat")
+            events = await until(bad, "error")
+            assert events[-1]["error"]["code"] == "rate_limit_exceeded"
+            await bad.wait_closed()
+            assert (bad.close_code, bad.close_reason) == (1008, "more than 20 messages a second; slow down")
+            await speak(good)
+            await until(good, "response.done")
+
+    run(main)
+
+
+@pytest.mark.real_clock
+def test_a_path_that_ends_with_duplex_is_that_dialect_wherever_it_is_mounted(run: Run) -> None:
+    async def main() -> None:
+        async with served() as door, door.dial("/v1/duplex") as client:
+            under(door.server.config.loaded_app).mount("/speech/api", door.runtime.asgi())
+            async with door.dial("/speech/api/duplex") as other:
+                for each in (client, other):
+                    await say(each, "session.update", session={})
+                    assert (await until(each, "session.created"))[-1]["resume_token"]
+
+    run(main)
+
+
+@pytest.mark.real_clock
 def test_no_secret_reaches_the_log_of_the_server(run: Run, caplog: pytest.LogCaptureFixture) -> None:
     """A strict client resumes by its query, and uvicorn logs the query of what it accepts."""
 
@@ -349,7 +383,7 @@ def test_a_connection_of_which_nothing_is_heard_again_is_left_after_our_goodbye(
                 driver = door.runtime.host.drivers[session_id]
                 await door.until(lambda: any(entry.ended for entry in driver.value.playback))
                 await ended(door, session_id)
-                await door.until(lambda: door.sockets == 0, within_s=2)
+                await door.until(lambda: door.sockets == 0, within_s=5)
 
     run(main)
 

@@ -69,7 +69,7 @@ class App:
         if full:
             await send({"type": "websocket.close", "code": int(CloseCode.FULL), "reason": f"{full[0]} is reached"})
             return
-        await self._serve(connection_of(opening, receive, send, self._limits.close_s))
+        await self._serve(connection_of(opening, receive, send, self._limits))
 
     async def _serve(self, connection: AsgiConnection) -> None:
         self._connections.add(connection)

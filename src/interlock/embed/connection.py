@@ -9,18 +9,25 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 from urllib.parse import parse_qsl
 
+from interlock.embed.limits import EmbedLimits
 from interlock.embed.reach import Reached, Sansio, reach
 from interlock.runtime.perform import contain
 from interlock.runtime.ports import TransportClosed
+from interlock.transport.arrival import DUPLEX_PATH
+from interlock.transport.meter import Meter
 from interlock.transport.opening import Opening
+from interlock.wire import outbound
 from interlock.wire.codes import CloseCode, fit
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+MESSAGES_A_TURN: Final = 16
+"""So many messages that are there already are heard in one turn of the loop."""
 
 
 class AsgiConnection:
@@ -30,15 +37,19 @@ class AsgiConnection:
     """
 
     def __init__(
-        self, opening: Opening, receive: Receive, send: Send, close_s: float, reached: Reached | None = None
+        self, opening: Opening, receive: Receive, send: Send, limits: EmbedLimits, reached: Reached | None = None
     ) -> None:
         self.opening = opening
         self.ended = ""
         self.is_lingering = False
         self._receive = receive
         self._send = send
-        self._close_s = close_s
+        self._limits = limits
         self._reached = reached
+        now = asyncio.get_running_loop().time()
+        self._bytes = Meter(limits.bytes_per_s, limits.burst_s, now)
+        self._messages = Meter(limits.messages_per_s, limits.burst_s, now)
+        self._heard = 0
         self._reader = asyncio.current_task()
         self._reading = False
         self._freed = False
@@ -91,7 +102,7 @@ class AsgiConnection:
 
     def _free_later(self) -> None:
         if self._reached is not None:
-            asyncio.get_running_loop().call_later(self._close_s, self._reached.abort)
+            asyncio.get_running_loop().call_later(self._limits.close_s, self._reached.abort)
 
     # --- reading
 
@@ -102,12 +113,31 @@ class AsgiConnection:
             if message is None or self._freed:
                 return None
             if message["type"] == "websocket.receive":
-                text = message.get("text")
-                return text.encode() if text is not None else bytes(message.get("bytes") or b"")
+                return await self._take(message)
             if message["type"] == "websocket.disconnect":
                 self._deaf = True
                 self.ended = self.ended or f"closed by peer with {message.get('code', CloseCode.ENDED)}"
         return None
+
+    async def _take(self, message: Mapping[str, Any]) -> bytes | None:
+        """Return what a message says, unless its peer floods us; a peer that says much leaves others their turn."""
+        text, now = message.get("text"), asyncio.get_running_loop().time()
+        data = text.encode() if text is not None else bytes(message.get("bytes") or b"")
+        for meter, what in ((self._messages, "messages"), (self._bytes, "bytes")):
+            if not meter.take(1 if what == "messages" else len(data), now):
+                await self._flooded(f"more than {meter.per_s:g} {what} a second; slow down")
+                return None
+        self._heard += 1
+        if self._heard % MESSAGES_A_TURN == 0:
+            await asyncio.sleep(0)
+        return data
+
+    async def _flooded(self, what: str) -> None:
+        """The peer sends more than it may: it is told so, and not heard any more. What it had said before counts."""
+        self._deaf = True
+        error = outbound.error("rate_limit_exceeded", what, n="flood").decode()
+        await contain(lambda: self._send({"type": "websocket.send", "text": error}), lambda _: None)
+        await contain(lambda: self.close(CloseCode.POLICY, what), lambda _: None)
 
     async def receive_within(self, seconds: float) -> bytes | None:
         """Return what :meth:`receive` does. Raises ``TimeoutError`` when nothing has come in time."""
@@ -143,7 +173,7 @@ class AsgiConnection:
                 pass
 
     async def _hang_up(self) -> None:
-        async with asyncio.timeout(self._close_s):
+        async with asyncio.timeout(self._limits.close_s):
             await self._send({"type": "websocket.close", "code": int(CloseCode.INTERNAL)})
 
 
@@ -153,8 +183,8 @@ class EagerConnection(AsgiConnection):
     Satisfies :class:`interlock.runtime.ports.EagerTransport`.
     """
 
-    def __init__(self, opening: Opening, receive: Receive, send: Send, close_s: float, reached: Sansio) -> None:
-        super().__init__(opening, receive, send, close_s, reached)
+    def __init__(self, opening: Opening, receive: Receive, send: Send, limits: EmbedLimits, reached: Sansio) -> None:
+        super().__init__(opening, receive, send, limits, reached)
         self._sansio = reached
 
     def write_now(self, frames: Sequence[bytes]) -> bool:
@@ -175,16 +205,17 @@ class EagerConnection(AsgiConnection):
             await self.drain()
 
 
-def connection_of(opening: Opening, receive: Receive, send: Send, close_s: float) -> AsgiConnection:
+def connection_of(opening: Opening, receive: Receive, send: Send, limits: EmbedLimits) -> AsgiConnection:
     """Make a connection of what an ASGI server hands to an app."""
     reached = reach(receive)
     if isinstance(reached, Sansio):
-        return EagerConnection(opening, receive, send, close_s, reached)
-    return AsgiConnection(opening, receive, send, close_s, reached)
+        return EagerConnection(opening, receive, send, limits, reached)
+    return AsgiConnection(opening, receive, send, limits, reached)
 
 
 def opening_of(scope: Scope, subprotocol: str | None) -> Opening:
-    """Return what a client asked for."""
+    """Return what a client asked for. A path that ends with ``/duplex`` is ``/v1/duplex``, wherever it is mounted."""
     headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
     query = dict(parse_qsl(scope.get("query_string", b"").decode("latin-1")))
-    return Opening(scope["path"], query, headers, subprotocol)
+    path = DUPLEX_PATH if scope["path"].endswith("/duplex") else scope["path"]
+    return Opening(path, query, headers, subprotocol)

@@ -1,4 +1,4 @@
-"""How much and how long, at the door of somebody else's server. Sizes are counts, durations are seconds."""
+"""How much and how long, at the door of somebody else's server. Durations are seconds."""
 
 from __future__ import annotations
 
@@ -13,5 +13,11 @@ class EmbedLimits:
     """WebSockets that the ASGI app serves at the same time; one more is closed with 1013."""
     max_lingering: int = 64
     """Sockets that we have let go of and could not free: their server still holds them. At so many, none are taken."""
+    messages_per_s: float = 500.0
+    """What one client may send; what sends more is closed with 1008."""
+    bytes_per_s: float = 2 * 1024 * 1024
+    """Likewise, in bytes of its messages."""
+    burst_s: float = 10.0
+    """So many seconds' worth of both may come at once."""
     close_s: float = 2.0
     """From our goodbye, or that of the peer, to the end of a socket that we can free, whatever the peer does."""
