@@ -34,7 +34,6 @@ HEADERS: Final = (
     ("X-Content-Type-Options", "nosniff"),
     ("Referrer-Policy", "no-referrer"),
     ("Permissions-Policy", "microphone=(self), camera=(), geolocation=()"),
-    ("Cross-Origin-Opener-Policy", "same-origin"),
     ("Cache-Control", "no-cache"),
 )
 

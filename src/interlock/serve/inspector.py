@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 import trio
 
-from interlock.observe.board import Board
+from interlock.observe.board import Board, Changes
 from interlock.observe.follower import Follower
 from interlock.observe.history import History
 from interlock.runtime.host import Host
@@ -23,6 +23,7 @@ from interlock.runtime.ports import TransportClosed
 from interlock.serve.feed import DENIED, Feed, encode, read, read_first
 from interlock.serve.router import Guard, Router
 from interlock.serve.talk import file_page
+from interlock.session.credential import digest_of
 from interlock.transport.endpoint import Handler
 from interlock.transport.opening import Opening, Page
 from interlock.transport.origin import is_loopback
@@ -64,25 +65,28 @@ class Inspector:
         self.host = host
         self.history = history
         self.board = Board(host, history)
-        self._token = token.encode()
+        self._digest = digest_of(token)
         self._pages: set[Looking] = set()
 
     def knows(self, token: str) -> bool:
         """Say whether somebody may look. Takes the same time whatever the token is."""
-        return hmac.compare_digest(self._token, token.encode("utf-8", "surrogatepass"))
+        return hmac.compare_digest(self._digest, digest_of(token))
 
     async def run(self, every_s: float = EVERY_S) -> None:
         """Tell the pages what has changed, again and again."""
         while True:
             await trio.sleep(every_s)
-            changes = self.board.changes()
-            if self._pages and (changes.rows or changes.gone):
-                told = {"type": "changed", "at": trio.current_time(), "rows": changes.rows, "gone": changes.gone}
-                self._tell(encode(told), {row.session for row in changes.rows})
+            if self._pages:
+                self._tell(self.board.changes())
+            else:
+                self.history.touched.clear()
 
-    def _tell(self, frame: bytes, changed: set[str]) -> None:
-        for page in self._pages:
-            page.put(frame, changed)
+    def _tell(self, changes: Changes) -> None:
+        if changes.rows or changes.gone:
+            frame = encode({"type": "changed", "at": trio.current_time(), **changes._asdict()})
+            changed = {row.session for row in changes.rows}
+            for page in self._pages:
+                page.put(frame, changed)
 
     def everything(self) -> bytes:
         """Encode every row."""
