@@ -152,3 +152,31 @@ def check_session(page: Page, shoot: Shoot) -> None:
     shoot(page, "inspect-session-dark")
     page.click("text=Latest")
     page.wait_for_selector("#state-request-SUBMITTING:not(.lit)", state="attached")
+
+
+LONG = """
+async () => {
+  const { SessionView } = await import("/pages/view.js");
+  const tables = await (await fetch("/pages/machines.json")).json();
+  const view = new SessionView(tables, "sess_long");
+  const value = { cells: [["session", null, "OPEN", {}], ["lease", null, "GRACE", {}]], epoch: 1 };
+  view.take([{ n: 0, at: 0, session: "sess_long", value }]);
+  const handed = { session: "sess_long", event: { type: "Handed" } };
+  for (let at = 1; at <= 30; at += 1) view.take(Array.from({ length: 1000 }, () => ({ ...handed, at })));
+  const lit = () => [...view.element.querySelectorAll(".state.lit")].map((state) => state.dataset.state);
+  const now = lit();
+  view.pick(0);
+  return { now, then: lit(), records: view.records.length };
+}
+"""
+
+
+@pytest.mark.timeout_s(40)
+def test_a_session_that_is_watched_for_long_keeps_its_states_and_not_all_of_its_records(tabs: Open) -> None:
+    """What a page holds of one session has a limit; how it was before is not lost with the records."""
+    with crowd(1) as address:
+        page = tabs().new_page()
+        page.goto(f"{address}/inspect")
+        found = page.evaluate(LONG)
+        assert found["now"] == found["then"] == ["OPEN", "GRACE"]
+        assert 10_000 <= found["records"] <= 20_000

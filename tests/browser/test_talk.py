@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import wave
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.browser.conftest import PHONE, Open, Shoot
 from tests.browser.serving import Wire, lit, serving, steps, wait_lit
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 pytestmark = [pytest.mark.browser]
 
@@ -228,11 +232,8 @@ def test_a_key_is_asked_for_and_a_session_that_has_expired_is_told(tabs: Open, t
         page.wait_for_selector("#status[data-is=open]")
 
 
-def speak(page: object) -> None:
+def speak(page: Page) -> None:
     """Say something to a scripted server, and mute the microphone, so that the answer is not interrupted."""
-    from playwright.sync_api import Page
-
-    assert isinstance(page, Page)
     page.click("#talk")
     page.wait_for_selector("#status[data-is=open]")
     page.wait_for_selector(".bubble.you.listening")

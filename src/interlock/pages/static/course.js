@@ -18,6 +18,14 @@ export class Course {
     this.at = 0;
   }
 
+  // Another course that goes on from here.
+  copy() {
+    const other = new Course([...this.tables.values()]);
+    Object.assign(other, { value: this.value, known: this.known, at: this.at, transitions: [...this.transitions] });
+    for (const name of ["cells", "last", "ended"]) other[name] = new Map(this[name]);
+    return other;
+  }
+
   take(record) {
     this.at = record.at;
     if (record.value) this.#begin(record.value);

@@ -13,7 +13,8 @@ export class SessionView {
   constructor(tables, id, ...actions) {
     this.tables = tables;
     this.records = [];
-    this.course = new Course(tables);
+    this.base = new Course(tables); // how it was before the first record that is kept
+    this.course = this.base.copy();
     this.at = null;
     this.facts = h("dl", {});
     const machines = h("div", { class: "machines" }), chart = h("div", {}), steps = h("ol", { class: "steps" });
@@ -35,7 +36,7 @@ export class SessionView {
   take(records) {
     const before = this.records.length;
     this.records.push(...records);
-    if (this.records.length > KEPT) return this.#begin(this.records.slice(-KEPT / 2));
+    if (this.records.length > KEPT) return this.#trim();
     records.forEach((record) => this.course.take(record));
     this.chart.add(records, before);
     if (this.at === null) this.#show(this.course);
@@ -45,7 +46,7 @@ export class SessionView {
   // Show the session as it was after one record; `null` is the last one there is.
   pick(index) {
     this.at = index === null || index >= this.records.length - 1 ? null : index;
-    const course = this.at === null ? this.course : new Course(this.tables);
+    const course = this.at === null ? this.course : this.base.copy();
     if (this.at !== null) this.records.slice(0, this.at + 1).forEach((record) => course.take(record));
     this.steps.seen = null;
     this.#show(course);
@@ -55,6 +56,7 @@ export class SessionView {
 
   // Begin anew: everything will be told again.
   restart() {
+    this.base = new Course(this.tables);
     this.#begin([]);
   }
 
@@ -62,9 +64,16 @@ export class SessionView {
     this.facts.replaceChildren(...facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
   }
 
+  // Keep the later half.
+  #trim() {
+    const gone = this.records.splice(0, this.records.length - KEPT / 2);
+    gone.forEach((record) => this.base.take(record));
+    this.#begin(this.records);
+  }
+
   #begin(records) {
     this.records = [];
-    this.course.clear();
+    this.course = this.base.copy();
     this.chart.clear();
     this.at = null;
     this.take(records);
