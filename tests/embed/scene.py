@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -87,6 +88,34 @@ class Wire:
             raise TransportClosed("the peer is gone")
 
 
+class EagerWire(Wire):
+    """One that also writes without waiting, a frame at a time: the others wait until somebody drains it."""
+
+    def __init__(self, accepts: float = math.inf) -> None:
+        super().__init__(accepts)
+        self._left: deque[bytes] = deque()
+
+    def write_now(self, frames: Sequence[bytes]) -> bool:
+        """Take the first frame, if the peer accepts it; say whether that was all."""
+        if self.over.is_set():
+            raise TransportClosed("the peer is gone")
+        self._left.extend(frames)
+        if self._left and self._accepts >= 1:
+            self._accepts -= 1
+            self.frames.append(self._left.popleft())
+        return not self._left
+
+    async def drain(self) -> None:
+        """Take what is left."""
+        frames, self._left = list(self._left), deque()
+        await Wire.send(self, frames)
+
+    async def send(self, frames: Sequence[bytes]) -> None:
+        """Take all of it."""
+        if not self.write_now(frames):
+            await self.drain()
+
+
 @dataclass
 class Scene:
     """One runtime, its stages, and every transport that was ever offered to it."""
@@ -95,10 +124,11 @@ class Scene:
     fleet: ScriptedFleet
     witness: Witness
     wires: list[Wire] = field(default_factory=list)
+    kind: type[Wire] = Wire
 
     def wire(self, accepts: float = math.inf) -> Wire:
         """Make a transport; the last checks of the scene look at all of them."""
-        self.wires.append(Wire(accepts))
+        self.wires.append(self.kind(accepts))
         return self.wires[-1]
 
     async def open(self) -> tuple[Session, Wire]:
@@ -147,13 +177,18 @@ def scripted(frames: int = 10) -> ScriptedFleet:
 
 @asynccontextmanager
 async def scene(
-    frames: int = 10, *, pipeline: Pipeline | None = None, defects: int = 0, **settings: Any
+    frames: int = 10,
+    *,
+    pipeline: Pipeline | None = None,
+    defects: int = 0,
+    kind: type[Wire] = Wire,
+    **settings: Any,
 ) -> AsyncIterator[Scene]:
     """Run a scene; no promise may be broken in it, and when it is over nothing may be owed."""
     fleet, witness = scripted(frames), Witness()
     async with Runtime(pipeline or EchoPipeline(), fleet, Settings(**settings), record=witness) as runtime:
         await runtime.wait_ready(EARS, MIND, VOICE)
-        played = Scene(runtime, fleet, witness)
+        played = Scene(runtime, fleet, witness, kind=kind)
         yield played
         if not runtime.is_over:
             witness.verdict(runtime.host)
