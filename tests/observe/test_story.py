@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from io import StringIO
@@ -24,7 +25,7 @@ from interlock.observe.exposition import Exposition
 from interlock.observe.histogram import Histogram
 from interlock.observe.metrics import Metrics
 from interlock.observe.several import Several
-from interlock.observe.spans import Spans
+from interlock.observe.spans import Spans, spans_if_there
 from interlock.observe.story import Story, Told
 from interlock.observe.trace import Trace
 from tests.proof import replay_story
@@ -154,6 +155,15 @@ def test_spans_begin_and_end_with_the_story_and_none_is_left(run: Run) -> None:
         assert span.start_time is not None
         assert span.end_time is not None
         assert 0 <= span.end_time - span.start_time < 60e9
+
+
+def test_spans_are_made_where_the_api_is_there_and_nowhere_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def listener() -> object:
+        return spans_if_there()
+
+    assert trio.run(listener) is not None
+    monkeypatch.setitem(sys.modules, "opentelemetry", None)
+    assert trio.run(listener) is None
 
 
 class Failing:

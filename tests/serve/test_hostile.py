@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import logging
 from collections import Counter
@@ -16,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from interlock.errors import ClientError
+from interlock.runtime.driver import Driver
 from interlock.runtime.ledger import books_of
 from interlock.runtime.ports import TransportClosed
 from interlock.transport import arrival, commands
@@ -133,6 +135,8 @@ def run(messages: Sequence[bytes], path: str) -> None:
     with no_error_logged(), counted() as heard:
         trio.run(attack, messages, path, heard)
     assert sum(heard.values()) > 0.9 * len(messages)
+    gc.collect()
+    assert [each.session_id for each in gc.get_objects() if isinstance(each, Driver)] == []
 
 
 @given(st.lists(MESSAGES, min_size=A_RUN, max_size=A_RUN), st.sampled_from(PATHS))
