@@ -2,7 +2,8 @@
 
 Ours is the whole of it: a stage's reply enters at the host, goes through ``decide``, is encoded, base64 and all, held,
 taken by the real writer of a real attachment and handed to a transport that does nothing; every ``BATCH`` events the
-writer gets its turn and the client acks. Theirs is handed base64 that is ready, and awaits a send that does nothing.
+loop has a turn and the client acks. Theirs is handed base64 that is ready, and sends through starlette to a server
+that does nothing.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any, NamedTuple
 
 import event_path_peer as peer
 import trio
+from starlette.websockets import WebSocket
 
 from interlock.runtime.driver import Driver
 from interlock.runtime.host import Host, open_host
@@ -150,8 +152,8 @@ def fleet_keys(driver: Driver) -> list[Any]:
 
 async def theirs_live(events: int) -> float:
     """Return the seconds of one event: number, encode, record, send; and one ack for every ``BATCH``."""
-    registry = peer.Registry()
-    await registry.create("s", nothing)
+    registry, send = peer.Registry(), await through_starlette()
+    await registry.create("s", send)
     made = [peer.delta(seq, TEXT) for seq in range(1, events + 1)]
     began = time.thread_time()
     for seq, event in enumerate(made, 1):
@@ -162,17 +164,27 @@ async def theirs_live(events: int) -> float:
 
 
 async def theirs_replay() -> float:
-    registry = peer.Registry()
-    token = await registry.create("s", nothing)
+    registry, send = peer.Registry(), await through_starlette()
+    token = await registry.create("s", send)
     await registry.detach("s")
     for seq in range(1, RETAINED + 1):
         await registry.send_event("s", peer.delta(seq, TEXT))
     began = time.thread_time()
-    await registry.resume("s", token, 0, nothing)
+    await registry.resume("s", token, 0, send)
     return (time.thread_time() - began) / RETAINED
 
 
-async def nothing(text: str) -> None: ...
+async def through_starlette() -> peer.Send:
+    """Return the ``send_text`` of an accepted WebSocket whose server does nothing."""
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "websocket.connect"}
+
+    async def nothing(message: Any) -> None: ...
+
+    websocket = WebSocket({"type": "websocket"}, receive, nothing)
+    await websocket.accept()
+    return websocket.send_text
 
 
 async def _measure(rounds: int) -> dict[str, list[Sample]]:

@@ -4,6 +4,7 @@ Each prints its port and serves one client at a time, which sends a word and is 
 
 * ``theirs``: the registry of event_path_peer.py, starlette, uvicorn (websockets-sansio, uvloop); each event is
   numbered, journaled and sent; on ``replay`` all of them are journaled unattached, and a resume sends them;
+* ``mounted HOW``: our runtime, mounted in a Starlette app under the same server; a stage on its loop makes the frames;
 * ``uvicorn``: the same server; the app sends a text that is ready;
 * ``send_all`` and ``gathered``: trio, a frame that is ready, header and all, with a ``send_all`` for each, or for 16.
 """
@@ -27,12 +28,11 @@ def bound() -> socket.socket:
     return sock
 
 
-def serve_asgi(app: Any) -> None:
+def serve_asgi(app: Any, lifespan: str = "off") -> None:
     import uvicorn
 
-    config = uvicorn.Config(
-        app, loop="uvloop", ws="websockets-sansio", lifespan="off", log_level="warning", ws_per_message_deflate=False
-    )
+    options: dict[str, Any] = {"loop": "uvloop", "ws": "websockets-sansio", "ws_per_message_deflate": False}
+    config = uvicorn.Config(app, lifespan=lifespan, log_level="warning", **options)
     uvicorn.Server(config).run(sockets=[bound()])
 
 
@@ -104,8 +104,51 @@ async def bare(together: int) -> None:
     await trio.serve_listeners(talk, [listener])
 
 
-def main(name: str) -> None:
-    if name == "theirs":
+def mounted(how: str) -> Any:
+    """Return a Starlette app with our runtime in it. HOW: ``turn``, ``single``, or so many frames in a breath."""
+    from contextlib import asynccontextmanager
+
+    from event_path_core import PCM
+    from starlette.applications import Starlette
+    from starlette.routing import Mount
+
+    from embed import VOICE, Mirror, Mirrors
+    from interlock.embed import Runtime
+    from interlock.runtime.ports import Finished, Output
+    from interlock.workers.echo import EchoPipeline
+
+    together = int(how) if how.isdigit() else 1
+
+    class Speaker(Mirror):
+        """A voice that says its frames as soon as it is told what to say."""
+
+        def append(self, request_id: str, payload: bytes) -> None:
+            self.task = asyncio.get_running_loop().create_task(self.speak(request_id, self._fleet.speaking[1]))
+
+        async def speak(self, request_id: str, epoch: int) -> None:
+            for _ in range(0, FRAMES, together):
+                outputs = [Output(request_id, epoch, "audio", PCM) for _ in range(together)]
+                self._fleet.sink.reply(VOICE, self.incarnation, *outputs)
+                if how == "turn":
+                    await asyncio.sleep(0)
+            self._fleet.sink.reply(VOICE, self.incarnation, Finished(request_id))
+
+    fleet = Mirrors()
+    fleet.links[VOICE] = Speaker(VOICE, fleet)
+    runtime = Runtime(EchoPipeline(), fleet)
+
+    @asynccontextmanager
+    async def lifespan(_: Any) -> Any:
+        async with runtime:
+            yield
+
+    return Starlette(routes=[Mount("/v1/realtime", runtime.asgi())], lifespan=lifespan)
+
+
+def main(name: str, how: str = "") -> None:
+    if name == "mounted":
+        serve_asgi(mounted(how), lifespan="on")
+    elif name == "theirs":
         from starlette.applications import Starlette
         from starlette.routing import WebSocketRoute
 
@@ -119,4 +162,4 @@ def main(name: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import json
 import os
-import re
 import secrets
 import socket
 import struct
@@ -27,7 +26,6 @@ from event_path_server import FRAMES
 HERE = Path(__file__).parent
 DONE = b'"response.done"'
 SERVER_CORE, CLIENT_CORE = 0, max(os.sched_getaffinity(0))
-DELTA = re.compile(rb'"response\.output_audio\.delta".*?"server_event_seq":(\d+)')
 
 
 class Took(NamedTuple):
@@ -46,6 +44,7 @@ class Socket:
         self._socket.settimeout(10)
         self.buffer = memoryview(bytearray(16 * 1024 * 1024))
         self.size = 0
+        self.credentials: dict[str, str] = {}
         key = base64.b64encode(secrets.token_bytes(16)).decode()
         head = [f"Host: 127.0.0.1:{port}", "Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13"]
         lines = [f"GET {path} HTTP/1.1", *head, f"Sec-WebSocket-Key: {key}", "", ""]
@@ -68,9 +67,15 @@ class Socket:
             count = self._socket.recv_into(self.buffer[self.size :])
             assert count, "the server hung up"
             self.size += count
-            if mark in bytes(self.buffer[max(looked, self.size - 512) : self.size]):
+            if mark in bytes(self.buffer[max(looked, self.size - 4096) : self.size]):
+                self._keep_credentials()
                 return
             looked = max(0, self.size - len(mark))
+
+    def _keep_credentials(self) -> None:
+        if b'"resume_token"' in bytes(self.buffer[: min(self.size, 4096)]):
+            first = json.loads(next(self.frames()))
+            self.credentials = {name: first[name] for name in ("session_id", "resume_token")}
 
     def frames(self) -> Iterator[bytes]:
         """Cut what was read into messages."""
@@ -128,22 +133,34 @@ class Server:
 
 
 class Ours(Server):
-    """``interlock serve --scripted``: a turn is committed, and its answer is the frames."""
+    """A server of ours: a turn is committed, and its answer is the frames."""
 
-    def run(self, word: str = "") -> Took:
-        client = Socket(self.port, "/v1/realtime?duplex=1")
+    def run(self, word: str) -> Took:
+        client = Socket(self.port, "/v1/realtime/?duplex=1" if self.path == "mounted" else "/v1/realtime?duplex=1")
         client.say('{"type":"session.update","session":{}}')
-        client.read_until(b'"session.created"')
+        client.read_until(b'"resume_token"')
         client.say('{"type":"input_audio_buffer.append","audio":"AQABAAEA"}')
         began, cpu = time.perf_counter(), cpu_of(self.process.pid)
         client.say('{"type":"input_audio_buffer.commit"}')
         client.read_until(DONE)
+        if word == "replay":
+            client, began, cpu = self.again(client)
         took = Took(time.perf_counter() - began, cpu_of(self.process.pid) - cpu, FRAMES)
         check(client)
         client.say('{"type":"session.close"}')
         client.read_until(b'"session.closed"')
         client.close()
         return took
+
+    def again(self, client: Socket) -> tuple[Socket, float, float]:
+        """Lose the connection, and resume from the beginning: everything is replayed."""
+        credentials = client.credentials
+        client.close()
+        client = Socket(self.port, "/v1/realtime?duplex=1")
+        began, cpu = time.perf_counter(), cpu_of(self.process.pid)
+        client.say(json.dumps({"type": "session.resume", **credentials, "last_received_server_event_seq": 0}))
+        client.read_until(DONE)
+        return client, began, cpu
 
 
 def check(client: Socket) -> None:
@@ -165,26 +182,14 @@ def servers() -> Iterator[dict[str, Server]]:
     try:
         for name in ("theirs", "uvicorn", "send_all", "gathered"):
             started[name] = Server([script, name])
-        ours = ["-m", "interlock", "serve", "--port", "0", "--scripted", str(FRAMES)]
-        frame = ["--set", "frame_ms=64", "--set", "pace_ms=0", "--set", "max_sessions=8"]
-        started["ours alone"] = Ours([*ours, *frame, "--ahead", "1"])
-        started["ours backlog"] = Ours([*ours, *frame, "--ahead", str(FRAMES)])
+        ours = ["-m", "interlock", "serve", "--port", "0", "--scripted", str(FRAMES), "--log-level", "warning"]
+        ours += ["--set", "frame_ms=64", "--set", "pace_ms=0", "--set", "max_sessions=8"]
+        started["turn"] = Ours([*ours, "--ahead", "1"])
+        started["single"] = Ours([*ours, "--ahead", str(FRAMES), "--set", "together=1"])
+        started["backlog"] = Ours([*ours, "--ahead", str(FRAMES)])
+        for how in ("turn", "single", "10"):
+            started[f"mounted {how}"] = Ours([script, "mounted", how], "mounted")
         yield started
     finally:
         for server in started.values():
             server.stop()
-
-
-if __name__ == "__main__":
-    import statistics
-
-    with servers() as started:
-        found: dict[str, list[Took]] = {}
-        for _ in range(7):
-            for name, server in started.items():
-                found.setdefault(name, []).append(server.run("live"))
-            found.setdefault("their replay", []).append(started["theirs"].run("replay"))
-    for name, tooks in found.items():
-        wall = statistics.median(FRAMES / took.wall_s for took in tooks)
-        cpu = statistics.median(FRAMES / took.cpu_s for took in tooks)
-        print(f"{name:16}{wall:12,.0f} frames/s{cpu:12,.0f} frames/cpu-s   {1e6 / cpu:6.1f} us")

@@ -8,7 +8,6 @@ what was asked for inside is taken first. There is no lock, because there is no 
 from __future__ import annotations
 
 import math
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
@@ -61,9 +60,9 @@ class Driver:
         self.active_at = trio.current_time()
         self.ended = trio.Event()
         self.room = Room()
-        self._queue: deque[Message] = deque()
+        self._queue: list[Message] = []  # short, and empty at rest, when an empty deque would be half of a session
         self._inner: list[Message] = []
-        self._replies: deque[tuple[int, tuple[Reply, ...]]] = deque()
+        self._replies: list[tuple[int, tuple[Reply, ...]]] = []
         self._running = False
         self._hearing = False
 
@@ -233,7 +232,7 @@ class Driver:
         self._hearing = True
         try:
             while self._replies:
-                heed(self, *self._replies.popleft())
+                heed(self, *self._replies.pop(0))
         finally:
             self._hearing = False
             for delivery in self.deliveries.values():
@@ -242,9 +241,9 @@ class Driver:
     def _follow(self) -> None:
         """Take what was dispatched meanwhile: first what came from inside the last step, in its order."""
         while self._inner or self._queue:
-            self._queue.extendleft(reversed(self._inner))
+            self._queue[:0] = self._inner
             self._inner.clear()
-            self._step_inside(self._queue.popleft())
+            self._step_inside(self._queue.pop(0))
 
     def _step_inside(self, event: Message) -> None:
         try:

@@ -24,18 +24,14 @@ TOGETHER = 16
 
 def runs(replies: tuple[Reply, ...]) -> Iterator[tuple[Reply, ...]]:
     """Cut what a stage said in one breath into what is heard at once: audio of one epoch, or any other reply alone."""
-    start = 0
-    for end, reply in enumerate(replies[1:], 1):
-        if end - start == TOGETHER or not _are_alike(replies[start], reply):
+    start, running = 0, None
+    for end, reply in enumerate(replies):
+        epoch = reply.epoch if isinstance(reply, Output) and reply.kind == "audio" else None
+        if end and (epoch is None or epoch != running or end - start == TOGETHER):
             yield replies[start:end]
             start = end
+        running = epoch
     yield replies[start:]
-
-
-def _are_alike(one: Reply, other: Reply) -> bool:
-    if not isinstance(one, Output) or not isinstance(other, Output):
-        return False
-    return one.kind == other.kind == "audio" and one.epoch == other.epoch
 
 
 def hear(driver: Driver, incarnation: int, run: tuple[Reply, ...]) -> None:

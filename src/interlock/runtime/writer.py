@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import trio
 
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from interlock.runtime.driver import Driver
 
 
+WRITES_A_TURN: Final = 4
+"""So many writes follow each other while the transport takes them at once; then the others have a turn of the loop."""
+
+
 class TrioWriter(Delivery):
     """Performs a delivery's script on trio."""
 
@@ -23,6 +27,7 @@ class TrioWriter(Delivery):
         super().__init__(driver, offer, generation)
         self.scope = trio.CancelScope()
         self._nap = Nap()
+        self._writes = 0
 
     def start(self) -> None:
         """Begin to write, in the host's nursery."""
@@ -49,6 +54,7 @@ class TrioWriter(Delivery):
 
     async def _perform(self, act: Write | Close | None) -> None:
         if act is None:
+            self._writes = 0
             await self._nap.sleep()
             if self._eager is not None and self._undrained:
                 self._undrained = False
@@ -64,7 +70,8 @@ class TrioWriter(Delivery):
             await self._in_time(self.transport.send(frames))
         elif not self._eager.write_now(frames):
             await self._in_time(self._eager.drain())
-        elif self._has_more:
+        self._writes += 1
+        if self._writes % WRITES_A_TURN == 0:
             await trio.lowlevel.checkpoint()
 
     async def _in_time(self, writing: Awaitable[None]) -> None:

@@ -195,8 +195,8 @@ def acknowledged(value: Value, event: Acknowledged) -> Value:
         raise ClientError("invalid_event_ack", f"position {event.position} was never sent; {journal.handed} was last")
     if event.claimed == value.generation or event.position > credential.claim_head:
         credential = prove(credential)
-    trimmed = max(journal.trimmed, event.position)
-    return value._replace(journal=journal._replace(trimmed=trimmed), credential=credential)
+    after = moved(value, (journal.head, journal.handed, max(journal.trimmed, event.position)), value.playback)
+    return after if credential is value.credential else after._replace(credential=credential)
 
 
 def trimmed(value: Value, event: Trimmed) -> Value:

@@ -100,7 +100,7 @@ class Frames:
     def trim(self, through: int) -> None:
         """Let go of everything up to ``through``."""
         count = min(max(through + 1 - self._first, 0), len(self._frames))
-        self.size -= sum(len(frame.data) for frame in self._frames[:count] if frame.data is not None)
+        self.size -= sum([len(frame.data) for frame in self._frames[:count] if frame.data is not None])
         del self._frames[:count]
         self._first += count
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 from interlock.runtime.ports import (
@@ -31,6 +32,11 @@ TOGETHER = 14
 
 Answer: TypeAlias = Callable[[float | None, Callable[[], None]], None]
 """Does something: at once, inside the call, for ``None``; else after so many seconds, 0 being the next turn."""
+
+
+@lru_cache(maxsize=256)
+def _hum(level: int, samples: int) -> bytes:
+    return level.to_bytes(2, "little") * samples
 
 
 @dataclass
@@ -258,8 +264,9 @@ class ScriptedStage:
             self.finish(request.request_id)
 
     def _audio(self, request_id: str, index: int) -> Output:
-        sample, samples = (index % 64 + 1).to_bytes(2, "little"), self.script.samples
-        return Output(request_id, self._epochs[request_id], "audio", sample * samples, round(index * samples / 24))
+        samples = self.script.samples
+        pcm = _hum(index % 64 + 1, samples)
+        return Output(request_id, self._epochs[request_id], "audio", pcm, round(index * samples / 24))
 
     def _while_held(self, request: ScriptedRequest, do: Callable[[], None]) -> None:
         if self.held.get(request.request_id) is request:
