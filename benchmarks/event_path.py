@@ -9,7 +9,8 @@ starlette on uvicorn, on uvloop (event_path_peer.py). Two questions:
 * ``wire``: frames of 4.3 KB over a loopback socket, the server on one core, the client on another: in a row (each frame
   is made and handed over alone, one after the other), in turns (each in a turn of the loop of its own, so that no
   server can write two at once), and under a backlog (what has come together goes out together). ``serve`` is
-  ``interlock serve``, ``mounted`` our runtime under uvicorn. Frames a second of the server's own CPU: what its core can
+  ``interlock serve``, metrics and all, without the pages, which keep the first records of each session; ``mounted`` is
+  our runtime under uvicorn. Frames a second of the server's own CPU: what its core can
   do, whoever else wants the machine; the unit is timed on the same core in between.
 
 The raw ceiling is what the loops can do with frames that are ready: uvicorn, and trio's ``send_all``, one or 16 frames.

@@ -183,7 +183,7 @@ def servers() -> Iterator[dict[str, Server]]:
         for name in ("theirs", "uvicorn", "send_all", "gathered"):
             started[name] = Server([script, name])
         ours = ["-m", "interlock", "serve", "--port", "0", "--scripted", str(FRAMES), "--log-level", "warning"]
-        ours += ["--set", "frame_ms=64", "--set", "pace_ms=0", "--set", "max_sessions=8"]
+        ours += ["--set", "frame_ms=64", "--set", "pace_ms=0", "--set", "max_sessions=8", "--set", "pages.talk=false"]
         started["turn"] = Ours([*ours, "--ahead", "1"])
         started["single"] = Ours([*ours, "--ahead", str(FRAMES), "--set", "together=1"])
         started["backlog"] = Ours([*ours, "--ahead", str(FRAMES)])
