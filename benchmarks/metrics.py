@@ -1,8 +1,9 @@
 """What metrics cost a dispatch: the same events on the real driver, with nobody listening and with everything on.
 
 Two events: one of the data plane (a lifecycle frame is sequenced, as an output delta is) and one that moves machines (a
-barge-in: the epoch advances, its fence closes, another opens), which alone is timed. "On" is what `interlock serve` has: the story, its
-counters, its log lines at `info`, and the clock of dispatches. In units of one `json.dumps` of a 4 KB delta as well.
+barge-in: the epoch advances, its fence closes, another opens); the latter alone is timed. "On" is what `interlock
+serve` has: the story, its counters, its log lines at `info`, and the clock of dispatches. In units of one `json.dumps`
+of a 4 KB delta as well.
 """
 
 from __future__ import annotations
