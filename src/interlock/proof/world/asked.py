@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from interlock.machine import Message
+from interlock.machine import Message, Taken
 from interlock.proof.promises import OVER
 from interlock.session.decide import Decision
 from interlock.session.session import strength
 from interlock.session.value import Value
 from interlock.tables import messages as m
+
+AT_WORK = frozenset({"RESERVED", "SUBMITTING", "RUNNING"})
+ENDED = frozenset({"COMPLETED", "CANCELLED", "FAILED"})
 
 
 def judge_asked(before: Value, decision: Decision) -> Iterator[str]:
@@ -25,7 +28,9 @@ def judge_asked(before: Value, decision: Decision) -> Iterator[str]:
         yield from (f"done as asked: {wrong}" for wrong in _first(before, event, decision))
         yield from (f"done as asked: {wrong}" for wrong in _told(decision))
     yield from (f"done as asked: {wrong}" for wrong in _ended(before, event, decision.value))
-    yield from (f"cleaned up: {wrong}" for wrong in _retained(decision))
+    yield from (f"cleaned up: {wrong}" for wrong in (*_retained(decision), *_left_behind(decision)))
+    yield from (f"done as asked: {wrong}" for wrong in _requested(decision))
+    yield from (f"promise 5: {wrong}" for wrong in _said_otherwise(decision))
 
 
 def _first(before: Value, event: Message, decision: Decision) -> Iterator[str]:
@@ -77,15 +82,64 @@ def _ended(before: Value, event: Message, after: Value) -> Iterator[str]:
 def _retained(decision: Decision) -> Iterator[str]:
     """A fence is RETAINED, and says so, when an id of its epoch is owed, and not before."""
     cells = decision.value.cells
-    for taken in decision.taken:
-        if taken.address[0] == "fence" and taken.to == "RETAINED" != taken.state and taken.address in cells:
-            held = [
-                cells["request", name].state for name in cells[taken.address].data.ids if ("request", name) in cells
-            ]
-            if "OWED" not in held:
-                yield f"fence {taken.address[1]} is RETAINED, and what it holds is {', '.join(held)}"
-            if decision.value.state("session") == "OPEN" and not _says_error(decision):
-                yield f"fence {taken.address[1]} is RETAINED, and the client is not told"
+    for taken in _moved(decision, "fence"):
+        cell, key = cells.get(taken.address), taken.address[1]
+        if cell is None or taken.state == "RETAINED":
+            continue
+        is_owed = isinstance(taken.message, m.RequestOwed) and taken.state == "CANCELLING"
+        if is_owed != (taken.to == "RETAINED"):
+            yield f"on {type(taken.message).__name__} fence {key} goes from {taken.state} to {taken.to}"
+        if is_owed and decision.value.state("session") == "OPEN" and not _says_error(decision):
+            yield f"fence {key} is RETAINED, and the client is not told"
+
+
+def _left_behind(decision: Decision) -> Iterator[str]:
+    """A response that is over, however it ended, has no stage at work for it."""
+    for taken in _moved(decision, "response"):
+        if taken.to in ENDED:
+            prefix = f"{taken.address[1]}."
+            for (name, key), cell in decision.value.cells.items():
+                if name == "request" and str(key).startswith(prefix) and cell.state in AT_WORK:
+                    yield f"{taken.address[1]} is {taken.to}, and {key} is {cell.state}"
+
+
+def _said_otherwise(decision: Decision) -> Iterator[str]:
+    """A response is said to have ended as it did."""
+    effects = [effect for effect in decision.effects if isinstance(effect, m.AppendEvent)]
+    said = {effect.response_id: effect.status for effect in effects if effect.kind == "response.done"}
+    ended = {taken.address[1]: str(taken.to).lower() for taken in _moved(decision, "response") if taken.to in ENDED}
+    if said != ended:
+        yield f"responses have ended as {ended}, and are said to have ended as {said}"
+
+
+def _requested(decision: Decision) -> Iterator[str]:
+    """For each request a worker is sought; it is bound to the one that was found."""
+    sought = {effect.request_id for effect in decision.effects if isinstance(effect, m.SeekWorker)}
+    for taken in _moved(decision, "request"):
+        cell = decision.value.cells.get(taken.address)
+        if not taken.state and taken.address[1] not in sought:
+            yield f"{taken.address[1]} is reserved, and no worker is sought for it"
+        given = taken.message.worker if isinstance(taken.message, m.WorkerAssigned) else None
+        is_bound = cell is None or given is None or taken.state != "RESERVED" or cell.data.incarnation == given
+        if not is_bound:
+            yield f"{taken.address[1]} was given worker {given}, and is not bound to it"
+    yield from _input_ended(decision)
+
+
+def _input_ended(decision: Decision) -> Iterator[str]:
+    """When a stage of a chain has finished, the next one is told that its input is whole."""
+    told = {effect.request_id for effect in decision.effects if isinstance(effect, m.FinishInput)}
+    for taken in _moved(decision, "response"):
+        cell = decision.value.cells.get(taken.address)
+        if isinstance(taken.message, m.StageFinished) and cell is not None:
+            chain = cell.data.chain
+            after = chain[chain.index(taken.message.request_id) + 1 :][:1]
+            if set(after) & set(cell.data.open) - told:
+                yield f"{taken.message.request_id} has finished, and {after[0]} is not told that its input is whole"
+
+
+def _moved(decision: Decision, machine: str) -> Iterator[Taken]:
+    return (taken for taken in decision.taken if taken.address[0] == machine and taken.row is not None)
 
 
 def _answered(before: Value, event: m.TurnHeard, decision: Decision) -> Iterator[str]:
