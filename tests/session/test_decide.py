@@ -227,3 +227,19 @@ def test_fe_21_a_cancel_of_what_has_ended_changes_nothing_and_is_no_error() -> N
     assert decide(value, m.CancelRequested("resp_1")).value == value
     with pytest.raises(ClientError, match="response_not_active"):
         decide(value, m.CancelRequested(""))
+
+
+@pytest.mark.parametrize("lose", [False, True], ids=["HELD", "GRACE"])
+def test_another_idle_time_counts_whether_or_not_somebody_is_attached(lose: bool) -> None:
+    value = detached() if lose else attached()
+    told = after(value, m.IdleRequested(7.5))
+    assert told.cells["lease", None].state == ("GRACE" if lose else "HELD")
+    assert told.cells["lease", None].data.idle_s == 7.5
+
+
+def test_a_weaker_reason_does_not_take_the_place_of_a_stronger_one() -> None:
+    closing = after(listening(answering(attached())), m.EndRequested("server_shutdown"))
+    assert closing.state("session") == "CLOSING"
+    assert after(closing, m.EndRequested("client_close")).cells["session", None].data.reason == "server_shutdown"
+    gone = after(listening(answering(attached())), m.CloseRequested("client_close"))
+    assert after(gone, m.EndRequested("server_shutdown")).cells["session", None].data.reason == "server_shutdown"

@@ -95,12 +95,10 @@ def _retained(decision: Decision) -> Iterator[str]:
 
 def _left_behind(decision: Decision) -> Iterator[str]:
     """A response that is over, however it ended, has no stage at work for it."""
-    for taken in _moved(decision, "response"):
-        if taken.to in ENDED:
-            prefix = f"{taken.address[1]}."
-            for (name, key), cell in decision.value.cells.items():
-                if name == "request" and str(key).startswith(prefix) and cell.state in AT_WORK:
-                    yield f"{taken.address[1]} is {taken.to}, and {key} is {cell.state}"
+    ended = {taken.address[1]: taken.to for taken in _moved(decision, "response") if taken.to in ENDED}
+    for (name, key), cell in decision.value.cells.items():
+        if name == "request" and cell.data.response_id in ended and cell.state in AT_WORK:
+            yield f"{cell.data.response_id} is {ended[cell.data.response_id]}, and {key} is {cell.state}"
 
 
 def _said_otherwise(decision: Decision) -> Iterator[str]:
