@@ -50,6 +50,7 @@ class Opened(SessionWorld):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout_s(240)
 @pytest.mark.parametrize("name", PINNED)
 def test_both_engines_find_the_same_states_and_all_holds(name: str) -> None:
     engine = Engine(world(name))

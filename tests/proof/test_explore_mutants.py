@@ -104,6 +104,7 @@ def overlap() -> Reach:
     return Reach(world("overlap"))
 
 
+@pytest.mark.timeout_s(240)
 @pytest.mark.parametrize(
     "which", ["fence OPEN EpochEnded: stays", "session OPEN StageLost if is_answered_by: drops EpochEnded"]
 )
@@ -119,6 +120,7 @@ def test_what_the_fault_is_not_about_may_be_copied(overlap: Reach, which: str) -
     assert [finding.verdict for finding in judged(copied).findings] == [one.verdict for one in judged(whole).findings]
 
 
+@pytest.mark.timeout_s(240)
 def test_a_world_in_which_no_step_leads_elsewhere_is_the_same(overlap: Reach) -> None:
     (mutant,) = (
         made for made in generated(core.COMPOSITION.machines) if made.name == "lease HELD LeaseDetached: stays"
