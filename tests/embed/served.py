@@ -8,6 +8,7 @@ import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import uvicorn
@@ -139,7 +140,13 @@ def out_of_reach(app: Any) -> Any:
 
 @asynccontextmanager
 async def served(
-    frames: int = 5, *, ws: str = "auto", wrap: Wrap = plain, limits: EmbedLimits | None = None, **settings: Any
+    frames: int = 5,
+    *,
+    ws: str = "auto",
+    wrap: Wrap = plain,
+    limits: EmbedLimits | None = None,
+    tls: Path | None = None,
+    **settings: Any,
 ) -> AsyncIterator[Served]:
     """Serve a FastAPI app with a runtime mounted in it, on uvicorn; at its end nothing may be owed."""
     fleet, witness = scripted(frames), Witness()
@@ -153,7 +160,8 @@ async def served(
 
     app = FastAPI(lifespan=lifespan)
     app.mount("/v1", wrap(runtime.asgi()))
-    server = uvicorn.Server(uvicorn.Config(app, port=0, ws=ws, log_level="warning", timeout_graceful_shutdown=5))
+    options: dict[str, Any] = {"port": 0, "ws": ws, "log_level": "warning", "timeout_graceful_shutdown": 5}
+    server = uvicorn.Server(uvicorn.Config(app, ssl_certfile=tls, **options))
     serving = asyncio.ensure_future(server.serve())
     while not server.started:  # noqa: ASYNC110 - nor that it listens
         await asyncio.sleep(0)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import ssl
+from pathlib import Path
 from typing import Any
 
 import pytest
+import trustme
 from fastapi import Depends, FastAPI, WebSocket
+from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosedError
 
 from interlock.embed import EmbedLimits
@@ -59,6 +63,30 @@ def test_a_torn_client_resumes_and_loses_nothing(run: Run, wrap: Any) -> None:
                 assert resumed["attachment_generation"] == 2
                 numbers = [event["server_event_seq"] for event in rest]
                 assert numbers == list(range(last + 1, last + 1 + len(numbers)))
+
+    run(main)
+
+
+@pytest.mark.real_clock
+@pytest.mark.parametrize("ws", IMPLEMENTATIONS)
+def test_a_conversation_over_tls(run: Run, ws: str, tmp_path: Path) -> None:
+    authority = trustme.CA()
+    authority.issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(str(tmp_path / "pem"))
+    trusted = ssl.create_default_context()
+    authority.configure_trust(trusted)
+
+    async def main() -> None:
+        url = f"wss://127.0.0.1:{{}}{PATH}"
+        async with (
+            served(frames=500, ws=ws, tls=tmp_path / "pem") as door,
+            connect(url.format(door.port), ssl=trusted) as client,
+        ):
+            await say(client, "session.update", session={})
+            await until(client, "session.created")
+            for _ in range(3):
+                await speak(client)
+                events = await until(client, "response.done")
+                assert [event["type"] for event in events].count("response.output_audio.delta") == 500
 
     run(main)
 

@@ -61,7 +61,7 @@ class Sansio(Reached):
     def __init__(self, owner: Any, transport: Abortable) -> None:
         super().__init__(transport)
         self._owner = owner
-        transport.set_write_buffer_limits(high=0)
+        transport.set_write_buffer_limits(high=1)  # at 0, that of TLS pauses when it is empty, and for good
 
     def write(self, frames: Sequence[bytes]) -> bool:
         """Write whole text messages, in order, as one write; say whether the kernel has them all.
