@@ -55,7 +55,7 @@ def from_elsewhere(app: Sphinx, page: str, source: list[str]) -> None:
         above = re.sub(r"\]\((?![a-z]+:|#)", f"]({'../' * (1 + ELSEWHERE[page].count('/'))}", path.read_text("utf-8"))
         source[0] = above.replace("](../docs/", "](") + source[0]
     if page == "index":  # pages that are being written
-        source[0] = re.sub(r"^(embed|clients|operations|pages|performance|security)\n", there, source[0], flags=re.M)
+        source[0] = re.sub(r"^(performance)\n", there, source[0], flags=re.M)
     for other, name in ELSEWHERE.items():
         source[0] = source[0].replace(f"](../{name}", f"]({other}.md")
 
