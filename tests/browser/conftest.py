@@ -27,7 +27,7 @@ Shoot = Callable[["Page", str], None]
 
 @pytest.fixture
 def browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
-    """Start a browser. Its microphone hears the file that the test's mark `hears` names, once; else a tone."""
+    """Start a browser. Its microphone hears what the test's fixture `recording` names, once; else a tone."""
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed; extra dev")
     path = next(filter(None, map(shutil.which, BROWSERS)), None)
     if path is None:

@@ -32,6 +32,8 @@ async def test_the_page_and_its_files_come_under_a_policy_that_lets_in_nothing_e
         assert f"Content-Security-Policy: {POLICY}" in head
         assert "X-Content-Type-Options: nosniff" in head
         assert b"Pull the plug" in body
+        status, head, _ = await get(server.port, "/")
+        assert (status, "Location: /talk" in head.splitlines()) == (302, True)
         status, head, body = await get(server.port, "/pages/talk.js")
         assert (status, "text/javascript" in head) == (200, True)
         machines = json.loads((await get(server.port, "/pages/machines.json"))[2])

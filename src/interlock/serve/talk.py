@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from http import HTTPStatus
 from typing import Final
 
 import msgspec
@@ -26,6 +27,7 @@ from interlock.transport.opening import Opening, Page
 from interlock.transport.websocket import WebSocketTransport
 
 ASSETS: Final = "/pages/"
+PAGE: Final = "/talk"
 LIVE: Final = "/talk/live"
 PULLED: Final = "plug_pulled"
 
@@ -61,7 +63,11 @@ def show_talk(
     def page(_: Opening) -> Page | None:
         return file_page("talk.html")
 
-    router.page("/talk", page, *guards)
+    def front(_: Opening) -> Page:
+        return Page(HTTPStatus.FOUND, "text/plain", b"", (("Location", PAGE),))
+
+    router.page("/", front, *guards)
+    router.page(PAGE, page, *guards)
     router.socket(LIVE, bound(partial(watch, host, history)), *guards)
 
 
