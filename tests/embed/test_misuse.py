@@ -14,8 +14,10 @@ import trio
 
 from interlock.embed import Misuse, Runtime
 from interlock.errors import ClientError
+from interlock.runtime.ports import FleetSink
 from interlock.session.settings import Settings
-from interlock.workers.echo import EchoPipeline
+from interlock.workers.echo import EARS, MIND, VOICE, EchoPipeline
+from interlock.workers.scripted import ScriptedFleet
 from tests.embed.scene import LOUD, Run, Wire, scene, scripted, state
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -58,6 +60,24 @@ def test_calls_after_the_block_say_that_it_was_left(run: Run) -> None:
             await runtime.enter()
         session.detach()
         assert (runtime.owed(), wire.closings) == ([], [(1012, "server_shutdown")])
+
+    run(main)
+
+
+@pytest.mark.real_clock
+def test_a_runtime_whose_stages_have_failed_says_what_it_was(run: Run) -> None:
+    class Broken(ScriptedFleet):
+        """A fleet that cannot start."""
+
+        async def run(self, sink: FleetSink) -> None:
+            """Fail."""
+            raise OSError("no such device")
+
+    async def main() -> None:
+        async with Runtime(EchoPipeline(), Broken(EARS, MIND, VOICE)) as runtime:
+            await asyncio.wait((runtime.over,))
+            with pytest.raises(Misuse, match="it had failed: OSError"):
+                await runtime.open(Wire())
 
     run(main)
 

@@ -173,7 +173,8 @@ class Runtime:
         if self._guest is None:
             raise Misuse("this Runtime does not run yet: enter it, with `async with Runtime(...) as runtime`")
         if self._guest.is_over:
-            raise Misuse("this Runtime is closed: its block was left, or its loop was closed")
+            failed = f"; it had failed: {self.host.defects[-1]}" if self.host.defects else ""
+            raise Misuse(f"this Runtime is closed: its block was left, or its loop was closed{failed}")
         if not self._guest.is_here:
             raise Misuse(
                 "a Runtime is called from the asyncio loop in which it was entered, and from no other loop or thread; "
