@@ -8,7 +8,7 @@ starlette on uvicorn, on uvloop (event_path_peer.py). Two questions:
   writer takes them, ``alone`` with a turn of the loop and an ack for each. And a replay of 1,000 events.
 * ``wire``: frames of 4.3 KB over a loopback socket, the server on one core, the client on another: in a row (each frame
   is made and handed over alone, one after the other), in turns (each in a turn of the loop of its own, so that no
-  server can write two at once), and under a backlog (what has come together goes out together). ``serve`` is
+  server can write two at once), and under a backlog (100 frames come at once). ``serve`` is
   ``interlock serve``, metrics and all, without the pages, which keep the first records of each session; ``mounted`` is
   our runtime under uvicorn. Frames a second of the server's own CPU: what its core can
   do, whoever else wants the machine; the unit is timed on the same core in between.
@@ -43,7 +43,7 @@ RUNS: dict[str, tuple[str, str]] = {
     "serve, replay": ("backlog", "replay"),
     "mounted, in a row": ("mounted single", "live"),
     "mounted, in turns": ("mounted turn", "live"),
-    "mounted, backlog": ("mounted 10", "live"),
+    "mounted, backlog": ("mounted 100", "live"),
     "raw uvicorn": ("uvicorn", "live"),
     "raw send_all": ("send_all", "live"),
     "raw send_all of 16": ("gathered", "live"),
