@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from interlock.proof.explore.search import search
-from interlock.proof.explore_cli import Told
+from interlock.proof.explore_cli import Searching
 from interlock.proof.fast.engine import Engine, Layers
 from interlock.proof.fast.tables import Tables
 from interlock.proof.world.bounds import LARGE, PARTED, Bounds
@@ -97,7 +97,7 @@ def warm(model: SessionWorld, tables: Tables) -> float:
 
 def alone(name: str) -> Row:
     """Search a world that only the fast engine can do, and say how far it is."""
-    told = Told(name)
+    told = Searching(name)
     found = Engine(SessionWorld(name, LARGE[name], MACHINES, symmetric=True)).run(told=told)
     told.done()
     return row(name, found)

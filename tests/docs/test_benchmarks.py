@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import importlib.util
 import json
 import re
@@ -81,3 +83,11 @@ def test_what_the_front_page_says_of_proofs_stands_where_it_was_counted() -> Non
         assert int(number.replace(",", "")) in whole, number
     for millions in re.findall(r"([\d.]+) million", said):
         assert any(round(number / 1e6, 1) == float(millions) for number in whole), millions
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in (ROOT / "benchmarks").glob("*.py")))
+def test_a_benchmark_imports_what_there_is(name: str) -> None:
+    for node in ast.walk(ast.parse((ROOT / "benchmarks" / name).read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("interlock"):
+            module = importlib.import_module(node.module or "")
+            assert [alias.name for alias in node.names if not hasattr(module, alias.name)] == []
