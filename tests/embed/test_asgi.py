@@ -217,9 +217,10 @@ def test_a_runtime_that_stops_first_gives_each_client_its_terminal(run: Run) -> 
             await until(client, "session.closed")
             await client.wait_closed()
             assert (client.close_code, client.close_reason) == (1012, "server_shutdown")
-            with pytest.raises(Exception, match="HTTP 403"):
-                await door.dial(PATH)
-            assert door.sockets == 0
+            async with door.dial(PATH) as late:
+                await late.wait_closed()
+            assert late.close_code == 1012
+            await door.until(lambda: door.sockets == 0)
 
     run(main)
 

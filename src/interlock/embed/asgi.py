@@ -57,6 +57,7 @@ class App:
     async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
         await receive()  # websocket.connect
         if self._runtime.is_over:
+            await send({"type": "websocket.accept"})  # a refusal would be a 403, after which no client comes back
             await send({"type": "websocket.close", "code": int(CloseCode.SHUTDOWN)})
             return
         self._runtime.check()
