@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 import trio
 
@@ -60,11 +60,18 @@ CLIENTS: Final = (OPENAI, AGENTS, NPM_OPENAI, NPM_AGENTS, LIVEKIT)
 """All that show the server's events as they came. Pipecat shows frames instead, and has tests of its own."""
 
 
+Door: TypeAlias = Literal["serve", "embed"]
+
+DOORS: Final[Mapping[Door, Sequence[str]]] = {"serve": ("interlock", "serve"), "embed": ("tests.clients.embedded",)}
+"""The two ways into a runtime, as programs."""
+
+
 class Stage:
     """Where clients and a server meet: the line between them can be torn, and led to another server."""
 
-    def __init__(self, folder: Path, tls: bool) -> None:
+    def __init__(self, folder: Path, tls: bool, door: Door) -> None:
         self.line = Line()
+        self._door = door
         self._folder = folder
         self._scheme = "wss" if tls else "ws"
         self._options: tuple[str, ...] = ()
@@ -88,7 +95,7 @@ class Stage:
     @asynccontextmanager
     async def serve(self, *options: str) -> AsyncIterator[Server]:
         """Run a server at the other end of the line for the block."""
-        async with server(self._folder / "trace", *options, *self._options) as running:
+        async with server(self._folder / "trace", *options, *self._options, program=DOORS[self._door]) as running:
             self.line.target = running.port
             yield running
 
@@ -106,8 +113,8 @@ class Stage:
             assert not wrong, f"{client.name} was told of errors: {wrong}"
 
 
-async def stage(nursery: trio.Nursery, folder: Path, *, tls: bool = False) -> Stage:
+async def stage(nursery: trio.Nursery, folder: Path, *, tls: bool = False, door: Door = "serve") -> Stage:
     """Set the stage, without a server yet, and without a client."""
-    setting = Stage(folder, tls)
+    setting = Stage(folder, tls, door)
     await setting.line.listen(nursery)
     return setting

@@ -39,10 +39,10 @@ class Line:
         listeners = await nursery.start(partial(trio.serve_tcp, self.carry, 0, host="127.0.0.1"))
         self.address = f"127.0.0.1:{listeners[0].socket.getsockname()[1]}"
 
-    async def tear(self, after_bytes: int = 0) -> None:
-        """Swallow so many bytes of the server, then reset every connection, at both ends."""
+    async def tear(self, after: int = 0) -> None:
+        """Swallow so much of the server, counted in reads, then reset every connection, at both ends."""
         self._swallowed = 0
-        await self._when(lambda: (self._swallowed or 0) >= after_bytes)
+        await self._when(lambda: (self._swallowed or 0) >= after)
         for pair in self._pairs:
             for stream in pair:
                 reset(stream)
@@ -76,7 +76,7 @@ class Line:
         with suppress(trio.BrokenResourceError, trio.ClosedResourceError):
             while data := await source.receive_some(READ_BYTES):
                 if down and self._swallowed is not None:
-                    self._swallowed += len(data)
+                    self._swallowed += 1
                 else:
                     await sink.send_all(data)
                     self.passed += len(data) if down else 0

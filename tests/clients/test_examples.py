@@ -21,8 +21,8 @@ from tests.clients.tear import Line
 
 EXAMPLES = ROOT / "examples" / "clients"
 ANSWER = f"You said: {FIRST}."
-MID_ANSWER, SWALLOWED = 40_000, 10_000
-"""Bytes to the client: with the first it has heard about half a second, and the second are its next frames."""
+MID_ANSWER, SWALLOWED = 40_000, 3
+"""After so many bytes a client has heard about half a second; so many reads of what follows it never sees."""
 
 
 @dataclass(frozen=True)

@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 import trio
 
-from tests.clients.clients import AGENTS, CLIENTS, NPM_AGENTS, Client, stage
+from tests.clients.clients import AGENTS, CLIENTS, DOORS, NPM_AGENTS, Client, Door, stage
 from tests.clients.puppet import Event, Puppet
 from tests.clients.talk import LONG, SHORT, answered, ask, frames_of, of_response, ready, script, takes_turns
 
-pytestmark = pytest.mark.real_clock
+pytestmark = [pytest.mark.real_clock, pytest.mark.parametrize("door", DOORS)]
 
-SWALLOWED = 20_000
-"""Bytes that the server has sent and the client never reads: about seven frames of audio."""
+SWALLOWED = 5
+"""Reads of what the server has sent and the client never sees: about as many frames of audio."""
 
 resuming = pytest.mark.parametrize("client", [client for client in CLIENTS if client.resumes], ids=str)
 leaving = pytest.mark.parametrize("client", [AGENTS, NPM_AGENTS], ids=str)
@@ -52,9 +52,9 @@ def judge_whole(events: list[Event], response: Event) -> None:
 
 @resuming
 async def test_a_torn_client_comes_back_by_itself_and_misses_nothing(
-    client: Client, nursery: trio.Nursery, tmp_path: Path
+    client: Client, door: Door, nursery: trio.Nursery, tmp_path: Path
 ) -> None:
-    setting = await stage(nursery, tmp_path, tls=client.tls)
+    setting = await stage(nursery, tmp_path, tls=client.tls, door=door)
     async with setting.serve(*LONG), setting.enter(client, "manual") as talking:
         before = await in_mid_reply(talking)
         for number in (2, 3):
@@ -72,9 +72,9 @@ async def test_a_torn_client_comes_back_by_itself_and_misses_nothing(
 
 @leaving
 async def test_a_client_that_does_not_reconnect_says_so_and_a_new_one_takes_up_its_session(
-    client: Client, nursery: trio.Nursery, tmp_path: Path
+    client: Client, door: Door, nursery: trio.Nursery, tmp_path: Path
 ) -> None:
-    setting = await stage(nursery, tmp_path, tls=client.tls)
+    setting = await stage(nursery, tmp_path, tls=client.tls, door=door)
     async with setting.serve(*LONG):
         async with setting.enter(client, "manual") as torn:
             await in_mid_reply(torn)
@@ -90,9 +90,9 @@ async def test_a_client_that_does_not_reconnect_says_so_and_a_new_one_takes_up_i
 
 @reconnecting
 async def test_after_a_restart_a_client_comes_back_to_a_fresh_session(
-    client: Client, nursery: trio.Nursery, tmp_path: Path
+    client: Client, door: Door, nursery: trio.Nursery, tmp_path: Path
 ) -> None:
-    setting = await stage(nursery, tmp_path, tls=client.tls)
+    setting = await stage(nursery, tmp_path, tls=client.tls, door=door)
     async with setting.serve(*SHORT) as first, setting.enter(client, "manual", errors=client.losses) as talking:
         await ready(talking, "manual")
         await ask(talking)
@@ -112,9 +112,9 @@ async def test_after_a_restart_a_client_comes_back_to_a_fresh_session(
 
 @leaving
 async def test_a_client_that_does_not_reconnect_ends_with_its_server(
-    client: Client, nursery: trio.Nursery, tmp_path: Path
+    client: Client, door: Door, nursery: trio.Nursery, tmp_path: Path
 ) -> None:
-    setting = await stage(nursery, tmp_path, tls=client.tls)
+    setting = await stage(nursery, tmp_path, tls=client.tls, door=door)
     async with setting.serve(*LONG) as first, setting.enter(client, "manual") as talking:
         await in_mid_reply(talking)
         await first.stop()

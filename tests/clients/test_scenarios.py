@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from tests.clients.clients import CLIENTS, Client, stage
+from tests.clients.clients import CLIENTS, DOORS, Client, Door, stage
 from tests.clients.talk import (
     LONG,
     SHORT,
@@ -27,6 +27,9 @@ from tests.clients.talk import (
 pytestmark = pytest.mark.real_clock
 
 every_client = pytest.mark.parametrize("client", CLIENTS, ids=str)
+both_doors = pytest.mark.parametrize("door", DOORS)
+both_doors_in_time = pytest.mark.parametrize("door", ["serve", pytest.param("embed", marks=pytest.mark.gate)])
+"""The same, but `make test` has no time for both: `make test-clients` has."""
 
 ORDER = (
     "response.created",
@@ -45,8 +48,11 @@ ORDER = (
 
 
 @every_client
-async def test_a_turn_committed_by_hand_is_answered(client: Client, nursery: trio.Nursery, tmp_path: Path) -> None:
-    setting = await stage(nursery, tmp_path, tls=client.tls)
+@both_doors_in_time
+async def test_a_turn_committed_by_hand_is_answered(
+    client: Client, door: Door, nursery: trio.Nursery, tmp_path: Path
+) -> None:
+    setting = await stage(nursery, tmp_path, tls=client.tls, door=door)
     async with setting.serve(*SHORT), setting.enter(client, "manual") as talking:
         await ready(talking, "manual")
         await ask(talking)
@@ -62,10 +68,11 @@ async def test_a_turn_committed_by_hand_is_answered(client: Client, nursery: tri
 
 
 @every_client
+@both_doors
 async def test_a_barge_in_cancels_the_answer_and_the_next_turn_is_heard(
-    client: Client, nursery: trio.Nursery, tmp_path: Path
+    client: Client, door: Door, nursery: trio.Nursery, tmp_path: Path
 ) -> None:
-    setting = await stage(nursery, tmp_path, tls=client.tls)
+    setting = await stage(nursery, tmp_path, tls=client.tls, door=door)
     async with setting.serve(*LONG), setting.enter(client, "vad") as talking:
         await ready(talking, "vad")
         await ask(talking)
@@ -80,10 +87,11 @@ async def test_a_barge_in_cancels_the_answer_and_the_next_turn_is_heard(
 
 
 @every_client
+@both_doors_in_time
 async def test_a_cancel_ends_the_answer_and_the_next_one_is_whole(
-    client: Client, nursery: trio.Nursery, tmp_path: Path
+    client: Client, door: Door, nursery: trio.Nursery, tmp_path: Path
 ) -> None:
-    setting = await stage(nursery, tmp_path, tls=client.tls)
+    setting = await stage(nursery, tmp_path, tls=client.tls, door=door)
     async with setting.serve(*LONG), setting.enter(client, "manual") as talking:
         await ready(talking, "manual")
         await ask(talking)
