@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import importlib
 import importlib.util
 import json
 import re
@@ -89,5 +88,4 @@ def test_what_the_front_page_says_of_proofs_stands_where_it_was_counted() -> Non
 def test_a_benchmark_imports_what_there_is(name: str) -> None:
     for node in ast.walk(ast.parse((ROOT / "benchmarks" / name).read_text())):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("interlock"):
-            module = importlib.import_module(node.module or "")
-            assert [alias.name for alias in node.names if not hasattr(module, alias.name)] == []
+            exec(ast.unparse(node), {})
