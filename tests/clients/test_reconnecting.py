@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from tests.clients.clients import AGENTS, CLIENTS, DOORS, NPM_AGENTS, Client, Door, stage
+from tests.clients.clients import AGENTS, CLIENTS, DOORS, NPM_AGENTS, NPM_OPENAI, OPENAI, Client, Door, stage
 from tests.clients.puppet import Event, Puppet
 from tests.clients.talk import LONG, SHORT, answered, ask, frames_of, of_response, ready, script, takes_turns
 
@@ -86,6 +86,23 @@ async def test_a_client_that_does_not_reconnect_says_so_and_a_new_one_takes_up_i
             response = await answered(talking)
             judge_whole(torn.events + talking.events, response)
             await talking.leave()
+
+
+@pytest.mark.parametrize("client", [OPENAI, NPM_OPENAI, AGENTS, NPM_AGENTS], ids=str)
+async def test_a_client_whose_session_was_taken_over_is_told_so_and_does_not_come_back(
+    client: Client, door: Door, nursery: trio.Nursery, tmp_path: Path
+) -> None:
+    setting = await stage(nursery, tmp_path, tls=client.tls, door=door)
+    async with setting.serve(*LONG), setting.enter(client, "manual") as first:
+        await in_mid_reply(first)
+        taker = NPM_AGENTS if client.tls else AGENTS
+        async with setting.enter(taker, "manual", credentials(first.events)) as second:
+            assert (await second.until("session.created"))["resumed"]
+            assert (await first.until("puppet.ended"))["code"] == 4001
+            assert not first.seen("puppet.reconnecting")
+            assert (await answered(second))["status"] == "completed"
+            await second.leave()
+        assert setting.line.carried == 2
 
 
 @reconnecting

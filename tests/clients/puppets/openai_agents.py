@@ -11,7 +11,7 @@ from agents.realtime import RealtimeAgent, RealtimeRunner
 from agents.realtime.model_inputs import RealtimeModelSendRawMessage
 from websockets.exceptions import ConnectionClosed
 
-from tests.clients.puppets.strings import pulled, tell, tell_event, verbs
+from tests.clients.puppets.strings import close_code, pulled, tell, tell_event, verbs
 
 
 async def main(origin: str, turns: str, query: str = "") -> None:
@@ -26,14 +26,8 @@ async def main(origin: str, turns: str, query: str = "") -> None:
             async for event in session:
                 show(event)
     except* ConnectionClosed as lost:
-        for error in leaves(lost):
-            code = error.rcvd.code if error.rcvd else 1006
+        code = close_code(lost)
     tell("puppet.ended", code=code)
-
-
-def leaves(group: BaseExceptionGroup[Any]) -> list[Any]:
-    """Return the errors of a group that are none themselves."""
-    return [leaf for error in group.exceptions for leaf in (leaves(error) if hasattr(error, "exceptions") else [error])]
 
 
 def show(event: Any) -> None:

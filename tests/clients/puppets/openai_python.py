@@ -7,8 +7,9 @@ import sys
 from typing import Any
 
 from openai import AsyncOpenAI
+from websockets.exceptions import ConnectionClosed
 
-from tests.clients.puppets.strings import Place, pulled, tell, tell_event, verbs
+from tests.clients.puppets.strings import Place, close_code, pulled, tell, tell_event, verbs
 
 BY_HAND: Any = {"type": "realtime", "audio": {"input": {"turn_detection": None}}}
 
@@ -22,14 +23,18 @@ async def main(origin: str, turns: str) -> None:
         return {"extra_query": place.query()}
 
     reconnect: Any = {"on_reconnecting": on_reconnecting, "initial_delay": 0.05, "max_delay": 0.2, "max_retries": 100}
-    async with client.realtime.connect(model="echo", **reconnect) as connection, pulled(obey(connection)):
-        async for event in connection:
-            seen = event.to_dict()
-            place.note(seen)
-            tell_event(seen)
-            if seen["type"] == "session.created" and turns == "manual" and not seen.get("resumed"):
-                await connection.session.update(session=BY_HAND)
-    tell("puppet.ended")
+    code = None
+    try:
+        async with client.realtime.connect(model="echo", **reconnect) as connection, pulled(obey(connection)):
+            async for event in connection:
+                seen = event.to_dict()
+                place.note(seen)
+                tell_event(seen)
+                if seen["type"] == "session.created" and turns == "manual" and not seen.get("resumed"):
+                    await connection.session.update(session=BY_HAND)
+    except* ConnectionClosed as lost:
+        code = close_code(lost)
+    tell("puppet.ended", code=code)
 
 
 async def obey(connection: Any) -> None:

@@ -43,6 +43,14 @@ async def pulled(obeying: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
         strings.cancel()
 
 
+def close_code(lost: BaseExceptionGroup[Any]) -> int:
+    """Return what the server closed with, by what ``websockets`` has raised; 1006 where it did not."""
+    error = lost.exceptions[0]
+    if isinstance(error, BaseExceptionGroup):
+        return close_code(error)
+    return int(error.rcvd.code) if error.rcvd else 1006
+
+
 @dataclass
 class Place:
     """Where a client is in its session: what a resume needs, taken from the events as they come."""
