@@ -54,15 +54,8 @@ def from_elsewhere(app: Sphinx, page: str, source: list[str]) -> None:
         app.env.note_dependency(str(path))
         above = re.sub(r"\]\((?![a-z]+:|#)", f"]({'../' * (1 + ELSEWHERE[page].count('/'))}", path.read_text("utf-8"))
         source[0] = above.replace("](../docs/", "](") + source[0]
-    if page == "index":  # pages that are being written
-        source[0] = re.sub(r"^(performance)\n", there, source[0], flags=re.M)
     for other, name in ELSEWHERE.items():
         source[0] = source[0].replace(f"](../{name}", f"]({other}.md")
-
-
-def there(line: re.Match[str]) -> str:
-    """Return a line of the navigation if its page is there."""
-    return line[0] if (ROOT / "docs" / f"{line[1]}.md").exists() else ""
 
 
 def setup(app: Sphinx) -> None:
