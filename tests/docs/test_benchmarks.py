@@ -32,7 +32,7 @@ def test_make_bench_runs_every_benchmark() -> None:
     assert there - {"collect"} - set(BENCHMARKS) == set()
 
 
-@pytest.mark.parametrize("name", [name for name in BENCHMARKS if name != "explore"])
+@pytest.mark.parametrize("name", BENCHMARKS)
 def test_each_benchmark_has_left_its_figures(name: str) -> None:
     assert [path for path in RESULTS.glob("*.json") if path.stem.partition(".")[0] == name], f"run benchmarks/{name}.py"
 
