@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
+import pytest
 import trio
 
 from tests.clients.puppet import Puppet, node, puppet, python
@@ -64,6 +65,11 @@ Door: TypeAlias = Literal["serve", "embed"]
 
 DOORS: Final[Mapping[Door, Sequence[str]]] = {"serve": ("interlock", "serve"), "embed": ("tests.clients.embedded",)}
 """The two ways into a runtime, as programs."""
+
+
+both_doors = pytest.mark.parametrize("door", DOORS)
+both_doors_in_time = pytest.mark.parametrize("door", ["serve", pytest.param("embed", marks=pytest.mark.gate)])
+"""The same, but `make test` has no time for both: `make test-clients` has."""
 
 
 class Stage:

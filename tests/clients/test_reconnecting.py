@@ -11,11 +11,22 @@ from pathlib import Path
 import pytest
 import trio
 
-from tests.clients.clients import AGENTS, CLIENTS, DOORS, NPM_AGENTS, NPM_OPENAI, OPENAI, Client, Door, stage
+from tests.clients.clients import (
+    AGENTS,
+    CLIENTS,
+    NPM_AGENTS,
+    NPM_OPENAI,
+    OPENAI,
+    Client,
+    Door,
+    both_doors,
+    both_doors_in_time,
+    stage,
+)
 from tests.clients.puppet import Event, Puppet
 from tests.clients.talk import LONG, SHORT, answered, ask, frames_of, of_response, ready, script, takes_turns
 
-pytestmark = [pytest.mark.real_clock, pytest.mark.parametrize("door", DOORS)]
+pytestmark = pytest.mark.real_clock
 
 SWALLOWED = 5
 """Reads of what the server has sent and the client never sees: about as many frames of audio."""
@@ -51,6 +62,7 @@ def judge_whole(events: list[Event], response: Event) -> None:
 
 
 @resuming
+@both_doors
 async def test_a_torn_client_comes_back_by_itself_and_misses_nothing(
     client: Client, door: Door, nursery: trio.Nursery, tmp_path: Path
 ) -> None:
@@ -71,6 +83,7 @@ async def test_a_torn_client_comes_back_by_itself_and_misses_nothing(
 
 
 @leaving
+@both_doors
 async def test_a_client_that_does_not_reconnect_says_so_and_a_new_one_takes_up_its_session(
     client: Client, door: Door, nursery: trio.Nursery, tmp_path: Path
 ) -> None:
@@ -89,6 +102,7 @@ async def test_a_client_that_does_not_reconnect_says_so_and_a_new_one_takes_up_i
 
 
 @pytest.mark.parametrize("client", [OPENAI, NPM_OPENAI, AGENTS, NPM_AGENTS], ids=str)
+@both_doors_in_time
 async def test_a_client_whose_session_was_taken_over_is_told_so_and_does_not_come_back(
     client: Client, door: Door, nursery: trio.Nursery, tmp_path: Path
 ) -> None:
@@ -106,6 +120,7 @@ async def test_a_client_whose_session_was_taken_over_is_told_so_and_does_not_com
 
 
 @reconnecting
+@both_doors_in_time
 async def test_after_a_restart_a_client_comes_back_to_a_fresh_session(
     client: Client, door: Door, nursery: trio.Nursery, tmp_path: Path
 ) -> None:
@@ -128,6 +143,7 @@ async def test_after_a_restart_a_client_comes_back_to_a_fresh_session(
 
 
 @leaving
+@both_doors_in_time
 async def test_a_client_that_does_not_reconnect_ends_with_its_server(
     client: Client, door: Door, nursery: trio.Nursery, tmp_path: Path
 ) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from tests.clients.clients import CLIENTS, DOORS, Client, Door, stage
+from tests.clients.clients import CLIENTS, Client, Door, both_doors, both_doors_in_time, stage
 from tests.clients.talk import (
     LONG,
     SHORT,
@@ -27,9 +27,6 @@ from tests.clients.talk import (
 pytestmark = pytest.mark.real_clock
 
 every_client = pytest.mark.parametrize("client", CLIENTS, ids=str)
-both_doors = pytest.mark.parametrize("door", DOORS)
-both_doors_in_time = pytest.mark.parametrize("door", ["serve", pytest.param("embed", marks=pytest.mark.gate)])
-"""The same, but `make test` has no time for both: `make test-clients` has."""
 
 ORDER = (
     "response.created",
