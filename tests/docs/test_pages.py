@@ -123,3 +123,10 @@ def test_every_page_that_the_code_names_is_there() -> None:
     assert [page for page in sorted(named) if not (ROOT / page).exists()] == []
     lone = {page for path in sources for page in re.findall(r"(?<![\w./'\"-])[A-Z]{4,}\.md\b", path.read_text("utf-8"))}
     assert [page for page in sorted(lone) if not (ROOT / page).exists()] == []
+
+
+def test_each_decision_has_a_number_of_its_own_and_says_it() -> None:
+    pages = sorted((DOCS / "decisions").glob("0*.md"))
+    assert [int(page.name[:4]) for page in pages] == list(range(1, len(pages) + 1))
+    for page in pages:
+        assert page.read_text(encoding="utf-8").startswith(f"# {int(page.name[:4])}. "), page.name
