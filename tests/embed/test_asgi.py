@@ -14,8 +14,9 @@ from fastapi import Depends, FastAPI, WebSocket
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosedError
 
-from interlock.embed import EmbedLimits
-from tests.embed.scene import Run
+from interlock.embed import EmbedLimits, Runtime
+from interlock.workers.echo import EchoPipeline
+from tests.embed.scene import Run, scripted
 from tests.embed.served import PATH, out_of_reach, plain, say, served, speak, until
 
 IMPLEMENTATIONS = ("websockets-sansio", "wsproto")
@@ -258,5 +259,62 @@ def test_a_plain_request_is_told_to_upgrade(run: Run) -> None:
     async def main() -> None:
         async with served() as door:
             assert (await plain_get(door.port, "/v1/realtime")).startswith(b"HTTP/1.1 426")
+
+    run(main)
+
+
+class Asked:
+    """A WebSocket of a slow ASGI server, as its app sees it: nothing is accepted in one step, and nobody says a word.
+
+    ``told`` is what the app has sent, and ``logged`` the query as the server sees it when it logs the accept.
+    """
+
+    def __init__(self, query: bytes = b"") -> None:
+        self.told: list[dict[str, Any]] = []
+        self.logged = b""
+        self.scope: dict[str, Any] = {"type": "websocket", "path": "/v1/realtime", "query_string": query, "headers": []}
+        self._coming: list[Any] = [{"type": "websocket.connect"}]
+        self._left = asyncio.Event()
+
+    async def receive(self) -> Any:
+        if self._coming:
+            return self._coming.pop()
+        await self._left.wait()
+        return {"type": "websocket.disconnect", "code": 1001}
+
+    async def send(self, message: Any) -> None:
+        if message["type"] == "websocket.accept":
+            self.logged = self.scope["query_string"]
+        await asyncio.sleep(0)
+        self.told.append(message)
+
+    def leave(self) -> None:
+        self._left.set()
+
+
+def test_a_crowd_that_is_accepted_at_once_is_held_to_the_limit(run: Run) -> None:
+    async def main() -> None:
+        fleet = scripted(1)
+        async with Runtime(EchoPipeline(), fleet, limits=EmbedLimits(max_connections=2)) as runtime:
+            crowd = [Asked() for _ in range(5)]
+            serving = [asyncio.ensure_future(runtime.asgi()(each.scope, each.receive, each.send)) for each in crowd]
+            while sum(len(each.told) > 1 for each in crowd) < 5:  # noqa: ASYNC110 - each is greeted or turned away
+                await asyncio.sleep(0)
+            assert sum(each.told[-1].get("code") == 1013 for each in crowd) == 3
+            assert runtime.limits()["max_connections"] == {"limit": 2, "now": 2, "high_water": 2}
+            for each in crowd:
+                each.leave()
+            await asyncio.gather(*serving)
+
+    run(main)
+
+
+def test_no_secret_is_logged_of_a_client_that_comes_when_all_is_over(run: Run) -> None:
+    async def main() -> None:
+        async with Runtime(EchoPipeline(), scripted(1)) as runtime:
+            pass
+        late = Asked(b"session_id=s&resume_token=hush-hush")
+        await runtime.asgi()(late.scope, late.receive, late.send)
+        assert (late.logged, late.told[-1]["code"]) == (b"", 1012)
 
     run(main)

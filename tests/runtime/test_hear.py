@@ -7,7 +7,7 @@ import trio
 import trio.testing
 
 from interlock.runtime.hear import TOGETHER, runs
-from interlock.runtime.ports import Consumed, Output, Reply
+from interlock.runtime.ports import Consumed, Failed, Output, Reply
 from interlock.runtime.talk import Session
 from interlock.workers.echo import EARS, MIND, VOICE, EchoPipeline
 from interlock.workers.protocol import Finish
@@ -145,3 +145,24 @@ def test_one_breath_is_cut_where_something_else_begins_and_never_longer_than_the
     cut = [tuple(audio[:TOGETHER]), tuple(audio[TOGETHER:]), (later, later), (text,), (text,), (done,)]
     assert list(runs(said)) == cut
     assert list(runs((done,))) == [(done,)]
+
+
+@pytest.mark.parametrize("by", ["clear", "failure"])
+async def test_a_turn_that_the_ears_have_committed_and_lost_is_told_and_takes_the_wish_with_it(by: str) -> None:
+    async with play() as scene:
+        scene.fleet[EARS].script = Script()
+        session, first = await scene.open()
+        session.append(LOUD)
+        await trio.testing.wait_all_tasks_blocked()
+        (listening,) = scene.fleet[EARS].held
+        scene.fleet[EARS].output(listening, "speech_started")
+        scene.fleet[EARS].output(listening, "speech_stopped")
+        session.create_response()
+        if by == "clear":
+            session.clear_input()
+        else:
+            scene.fleet[EARS].reply(Failed(listening, "engine_error"))
+        await trio.testing.wait_all_tasks_blocked()
+        codes = [event["error"]["code"] for event in first.events if event["type"] == "error"]
+        assert codes.count("commit_aborted") == 1
+        assert scene.driver(session).wanted is None

@@ -25,8 +25,11 @@ class Eager(MemoryTransport):
         super().__init__(accepts)
         self.left: list[bytes] = []
         self.at_once = 0
+        self.word: Exception | None = None
 
     def write_now(self, frames: Sequence[bytes]) -> bool:
+        if self.word is not None:
+            raise self.word
         if not self.is_open:
             raise TransportClosed("the peer is gone")
         assert not self.left, "something was written before what is left was drained"
@@ -130,3 +133,16 @@ async def test_nothing_stale_is_written_after_an_interrupt_though_it_was_said_in
         await trio.testing.wait_all_tasks_blocked()
         assert len(deltas(transport)) == before
         assert transport.types[-1] == "response.done" or "response.done" in transport.types
+
+
+async def test_a_transport_that_breaks_its_word_in_the_middle_of_a_reply_costs_its_own_session_alone() -> None:
+    async with speaking() as (scene, session, transport, request_id):
+        other, second = await scene.open()
+        transport.word = ValueError("no such word in the port")
+        say(scene.host, request_id, 3)
+        await trio.testing.wait_all_tasks_blocked()
+        assert (state(session, "attachment"), state(session, "session")) == ("DETACHED", "OPEN")
+        assert transport.aborts == ["ValueError"]
+        assert (scene.host.is_stopping, state(other, "attachment")) == (False, "ATTACHED")
+        other.heartbeat()
+        await second.wait_for("session.heartbeat_ack")

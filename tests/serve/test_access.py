@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -22,6 +23,7 @@ from interlock.runtime.ports import TransportClosed
 from interlock.serve.access import Access
 from interlock.serve.config import AccessSettings, SocketSettings
 from interlock.serve.router import Router
+from interlock.transport.keys import offered_key
 from interlock.transport.limits import SocketLimits
 from interlock.transport.opening import Opening
 from interlock.transport.websocket import WebSocketTransport
@@ -190,6 +192,14 @@ def fail(opening: Opening) -> str:
     raise ZeroDivisionError(opening.headers.get("x-user"))
 
 
+KNOWN: dict[str, str] = {}
+
+
+def look_up(opening: Opening) -> str:
+    """The hook that everybody writes first: what it raises has the key in it."""
+    return KNOWN[offered_key(opening)]
+
+
 def give_a_number(opening: Opening) -> int:
     return 7
 
@@ -225,6 +235,18 @@ async def test_a_hook_that_fails_or_blocks_refuses_its_own_client(
         blocking.set()
     (record,) = [each for each in caplog.records if each.levelno == logging.ERROR]
     assert told in record.getMessage()
+
+
+async def test_what_a_hook_raises_is_named_by_its_kind_and_its_place_and_never_in_its_words(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The words of a ``KeyError`` are the key."""
+    async with guarded(hooked("look_up")) as port:
+        key = "sk-a-key-of-somewhere-else"
+        assert await refused(port, key) == (503, "auth_unavailable")
+    (record,) = [each for each in caplog.records if each.levelno == logging.ERROR]
+    assert key not in caplog.text
+    assert re.search(r"look_up raised KeyError in test_access\.py, line \d+", record.getMessage())
 
 
 @pytest.mark.parametrize("name", ["nowhere.at_all:f", "json:no_such", "json", "json:__name__"])

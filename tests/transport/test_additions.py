@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import trio.testing
 
+from interlock.wire.items import text_of
 from interlock.workers.echo import EARS, MIND
 from interlock.workers.protocol import Submit
+from interlock.workers.scripted import Script
 from tests.runtime.stage_play import play
 from tests.transport import ga_models
 from tests.transport.spoken import talking
@@ -66,3 +68,14 @@ async def test_the_answer_to_a_cleared_output_names_it_for_strict_clients_too() 
             ga_models.check(event)
         assert types(events)[0] == "output_audio_buffer.cleared"
         await trio.testing.wait_all_tasks_blocked()
+
+
+async def test_a_turn_in_writing_that_cannot_be_answered_now_is_not_added_either() -> None:
+    """Else a client that says it again has it twice."""
+    async with play() as scene, talking(scene, path=DUPLEX) as speaker:
+        scene.fleet[MIND].script = Script()
+        await speaker.say("input.text.append", text="one")
+        events = await speaker.say("input.text.append", text="two")
+        assert [event["error"]["code"] for event in events] == ["response_already_active"]
+        (driver,) = scene.host.drivers.values()
+        assert [text_of(item) for item in driver.conversation.items] == ["one"]

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 import trio.testing
 
+from interlock.runtime.ports import FunctionCall
+from interlock.wire.lifecycle import LifecycleFacts, names_of
 from interlock.workers.echo import EARS, MIND, VOICE, EchoPipeline
 from interlock.workers.protocol import Submit
+from interlock.workers.scripted import Script
 from tests.runtime.pipelines import Spoken
 from tests.runtime.stage_play import Play, play
 from tests.transport import ga_models
@@ -216,6 +220,30 @@ async def test_a_call_that_no_transport_was_handed_before_an_interrupt_was_never
         assert (done["status"], [item["type"] for item in done["output"]]) == ("cancelled", ["message"])
         assert not [e for e in speaker.line.events if e.get("item", {}).get("name") == "stale"]
         assert [item["type"] for item in kept(scene)] == ["message", "message"]
+
+
+@pytest.mark.parametrize("conversation", ["auto", "none"])
+async def test_a_call_that_was_handed_over_whole_before_an_interrupt_was_made(conversation: str) -> None:
+    """Whoever was handed the arguments may act upon them, so what the response has made says so."""
+    async with play(write_bytes=1024) as scene, talking(scene) as speaker:
+        scene.fleet[MIND].script = Script()
+        await speaker.say("conversation.item.create", item=written("do it"))
+        await speaker.say("response.create", response={"conversation": conversation})
+        (mind,) = scene.fleet[MIND].held
+        names = names_of("response.function_call", LifecycleFacts(in_band=conversation == "auto"))
+        speaker.line.stall()
+        speaker.line.allow(names.index("response.function_call_arguments.done"))
+        arguments = "x" * 1024  # so long that each frame is a write of its own
+        scene.fleet[MIND].output(mind, "function_call", msgspec.json.encode(FunctionCall("look_up", arguments)))
+        await trio.testing.wait_all_tasks_blocked()
+        speaker.line.hear({"type": "response.cancel"})
+        await trio.testing.wait_all_tasks_blocked()
+        speaker.line.allow()
+        await trio.testing.wait_all_tasks_blocked()
+        done = speaker.last("response.done")["response"]
+        assert "response.function_call_arguments.done" in types(speaker.line.events)
+        assert "response.output_item.done" not in types(speaker.line.events)
+        assert (done["status"], [item["type"] for item in done["output"]]) == ("cancelled", ["function_call"])
 
 
 async def test_a_response_that_was_interrupted_before_it_said_anything_ends_without_an_item() -> None:

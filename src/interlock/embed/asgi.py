@@ -56,17 +56,16 @@ class App:
 
     async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
         await receive()  # websocket.connect
+        subprotocol = REALTIME if REALTIME in scope.get("subprotocols", ()) else None
+        opening = opening_of(scope, subprotocol)
+        scope["query_string"] = b""  # it may hold a token, and uvicorn logs it with the accept
         if self._runtime.is_over:
             await send({"type": "websocket.accept"})  # a refusal would be a 403, after which no client comes back
             await send({"type": "websocket.close", "code": int(CloseCode.SHUTDOWN)})
             return
         self._runtime.check()
-        used = self._used()
-        subprotocol = REALTIME if REALTIME in scope.get("subprotocols", ()) else None
-        opening = opening_of(scope, subprotocol)
-        scope["query_string"] = b""  # it may hold a token, and uvicorn logs it with the accept
         await send({"type": "websocket.accept", "subprotocol": subprotocol})
-        full = [name for name, count in used.items() if count >= getattr(self._limits, name)]
+        full = [name for name, count in self._used().items() if count >= getattr(self._limits, name)]
         if full:
             await send({"type": "websocket.close", "code": int(CloseCode.FULL), "reason": f"{full[0]} is reached"})
             return

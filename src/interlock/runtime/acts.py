@@ -194,12 +194,13 @@ def forget_request(driver: Driver, request_id: str) -> None:
 
 
 def lose_turns(driver: Driver, request_id: str) -> None:
-    """A request hears nothing more: the client is told of each turn that was committed to it, once (I12)."""
+    """A request hears nothing more: the client is told of each turn that was committed, once (I12)."""
     held = driver.inputs.get(request_id)
-    if held is not None:
-        held.awaits = False
-    if held is not None and held.turns > held.told:
-        lost, held.told = held.turns - held.told, held.turns
+    if held is None:
+        return
+    lost = max(held.turns - held.told, int(held.awaits))  # the turn that awaits may be one that was committed by hand
+    held.told, held.awaits = held.turns, False
+    if lost:
         driver.wanted = None if driver.is_heard_out else driver.wanted
         driver.dispatch(m.TurnsLost(lost, "the turn was lost before it was heard: commit it again"))
 

@@ -32,14 +32,19 @@ def ask(driver: Driver, response: Mapping[str, Any]) -> None:
     """Answer now, or when the turn that is being heard was heard. Raises :class:`ClientError`, and nothing is asked."""
     wish = wish_of(response, driver.settings)
     driver.host.check(wish.applied(driver.config))
-    if driver.wanted is not None or any(machine == "response" for machine, _ in driver.value.cells):
-        raise ClientError("response_already_active", "cancel the response that is live, or wait for it")
+    check_room(driver)
     if not driver.is_heard_out:
         driver.wanted = wish
         return
     if driver.conversation.last_input is None and not {"input", "instructions"} & wish.changes.keys():
         raise ClientError("response_create_without_input", "nothing was said yet that could be answered")
-    limit = driver.settings.max_fences
-    if fences_with_one_more(driver.value, driver.value.cells) > limit:
-        raise LimitReached("max_fences", limit)
     driver.host.answer(driver, wish)
+
+
+def check_room(driver: Driver) -> None:
+    """Refuse to be asked for an answer while one is live, or too much is still to be cleaned up."""
+    if driver.wanted is not None or any(machine == "response" for machine, _ in driver.value.cells):
+        raise ClientError("response_already_active", "cancel the response that is live, or wait for it")
+    limit = driver.settings.max_fences
+    if driver.is_heard_out and fences_with_one_more(driver.value, driver.value.cells) > limit:
+        raise LimitReached("max_fences", limit)

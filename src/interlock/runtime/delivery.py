@@ -138,6 +138,11 @@ class Delivery:
         driver, number = self.driver, self.generation
         log.error("%s: transport %d failed: %r", driver.session_id, number, error, extra=driver.about)
 
+    def broken(self, error: Exception) -> None:
+        """Give up a transport that broke its word in a :meth:`flush`: whoever spoke meanwhile has no part in that."""
+        self.failed(error)
+        self._lost(type(error).__name__)
+
     def script(self) -> Iterator[Write | Close | None]:
         """Yield what is to be done next, and go on when it is done; ``None`` is to rest until :meth:`wake`."""
         if self.mode != "evicted":

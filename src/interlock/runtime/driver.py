@@ -18,7 +18,7 @@ from interlock.errors import ClientError, Defect
 from interlock.machine import Cancelled, Message
 from interlock.runtime.beside import Input, Offer, Speech, Timer
 from interlock.runtime.delivery import Delivery
-from interlock.runtime.perform import heed, judge, note, perform, record
+from interlock.runtime.perform import attempt, heed, judge, note, perform, record
 from interlock.runtime.ports import Reply
 from interlock.runtime.room import Room
 from interlock.runtime.silent import Silent
@@ -235,8 +235,8 @@ class Driver:
                 heed(self, *self._replies.pop(0))
         finally:
             self._hearing = False
-            for delivery in self.deliveries.values():
-                delivery.flush()
+            for delivery in tuple(self.deliveries.values()):
+                attempt(delivery.flush, delivery.broken)
 
     def _follow(self) -> None:
         """Take what was dispatched meanwhile: first what came from inside the last step, in its order."""

@@ -195,8 +195,8 @@ def make_call(driver: Driver, response_id: str, epoch: int, speech: Speech, call
         _let_go(driver, driver.conversation.make_room(driver.settings))
         previous = driver.conversation.add(item)
     facts = LifecycleFacts(response_id=response_id, item=item, previous=previous, index=index, in_band=speech.in_band)
-    seq = driver.tell("response.function_call", facts, epoch=epoch)
-    speech.calls[name] = seq + 3  # where its arguments are done: whoever was handed that may act on it
+    whole = names_of("response.function_call", facts).index("response.function_call_arguments.done")
+    speech.calls[name] = whole + driver.tell("response.function_call", facts, epoch=epoch)
 
 
 def take_back_calls(driver: Driver, unsent: Collection[int]) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from interlock.errors import ClientError
 from interlock.runtime import acts, items
-from interlock.runtime.answering import ask
+from interlock.runtime.answering import ask, check_room
 from interlock.runtime.beside import Input
 from interlock.runtime.delivery import Notice
 from interlock.session.asked import idle_time
@@ -21,7 +21,7 @@ from interlock.session.settings import Settings
 from interlock.tables import messages as m
 from interlock.wire import outbound
 from interlock.wire.dialect import DUPLEX, Dialect
-from interlock.wire.items import GivenItem
+from interlock.wire.items import GivenItem, MessageItem, Part
 from interlock.wire.session_object import merged
 
 if TYPE_CHECKING:
@@ -173,6 +173,15 @@ class Session:
         too large or has an id that is taken, and :class:`LimitReached` (``max_items``, ``conversation_bytes``).
         """
         items.create(self._active(), item, previous_item_id)
+
+    def write(self, text: str) -> None:
+        """Add a turn in writing, and ask for its answer: both, or neither.
+
+        Raises :class:`ClientError`, as :meth:`create_item` and :meth:`create_response` do.
+        """
+        check_room(self._active())
+        self.create_item(MessageItem(role="user", content=[Part(type="input_text", text=text)]))
+        self.create_response()
 
     def item(self, item_id: str) -> Mapping[str, Any]:
         """Return an item of the conversation. Raises :class:`ClientError` (``item_not_found``)."""

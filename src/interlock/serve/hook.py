@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import traceback
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
 import trio
@@ -53,7 +55,7 @@ class Hook:
         with trio.move_on_after(self._within_s):
             await contain(call, failures.append)
         if failures:
-            raise HookFailed(f"{self._name} raised {failures[0]!r}") from failures[0]
+            raise HookFailed(f"{self._name} raised {_told(failures[0])}") from failures[0]
         if not answers:
             raise HookFailed(f"{self._name} took more than access.hook_s = {self._within_s:g} s")
         return self._checked(answers[0])
@@ -64,6 +66,12 @@ class Hook:
         if isinstance(answer, str) and answer.isprintable() and 0 < len(answer) <= MAX_NAME:
             return answer
         raise HookFailed(f"{self._name} returned {type(answer).__name__}; a short printable name, or None, is wanted")
+
+
+def _told(error: Exception) -> str:
+    """Say what was raised, and where; not its words, which may have a key in them, as those of ``KeyError`` have."""
+    *_, (frame, line) = traceback.walk_tb(error.__traceback__)
+    return f"{type(error).__name__} in {Path(frame.f_code.co_filename).name}, line {line}"
 
 
 def _loaded(name: str) -> Callable[[Opening], Any]:

@@ -9,7 +9,6 @@ from interlock.runtime.talk import Session
 from interlock.wire import messages as wire
 from interlock.wire import outbound
 from interlock.wire.inbound import BadMessage, parse, unfold
-from interlock.wire.items import MessageItem, Part
 
 
 def heed(session: Session, data: bytes) -> None:
@@ -56,8 +55,7 @@ def command(session: Session, message: wire.ClientMessage) -> None:
             session.barge_in()
             session.notify(outbound.input_cleared)
         case wire.TextAppend():
-            session.create_item(MessageItem(role="user", content=[Part(type="input_text", text=message.text)]))
-            session.create_response()
+            session.write(message.text)
         case wire.TurnSignal():
             command(session, unfold(message))
         case wire.AudioCommit():
