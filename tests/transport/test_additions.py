@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
 import trio.testing
 
+from interlock.transport.converse import converse
+from interlock.transport.opening import Opening
 from interlock.wire.items import text_of
-from interlock.workers.echo import EARS, MIND
+from interlock.workers.echo import EARS, MIND, EchoPipeline
 from interlock.workers.protocol import Submit
 from interlock.workers.scripted import Script
 from tests.runtime.stage_play import play
 from tests.transport import ga_models
-from tests.transport.spoken import talking
+from tests.transport.spoken import Line, talking
 from tests.transport.test_dialects import SOUND, turn, types
 
 DUPLEX = "/v1/duplex"
@@ -79,3 +85,25 @@ async def test_a_turn_in_writing_that_cannot_be_answered_now_is_not_added_either
         assert [event["error"]["code"] for event in events] == ["response_already_active"]
         (driver,) = scene.host.drivers.values()
         assert [text_of(item) for item in driver.conversation.items] == ["one"]
+
+
+class Flawed(EchoPipeline):
+    """Prepares whatever it is given, and fails over a change of it."""
+
+    async def prepare(self, config: Mapping[str, Any]) -> None:
+        await trio.lowlevel.checkpoint()
+
+    def check(self, config: Mapping[str, Any]) -> None:
+        raise ZeroDivisionError
+
+
+async def test_a_first_message_that_breaks_its_connection_leaves_its_session_in_grace() -> None:
+    """Whatever ends a connection, its session is told: else it is attached to nobody until its idle time is over."""
+    async with play(pipeline=Flawed()) as scene:
+        line = Line(Opening(DUPLEX, {}))
+        scene.transports.append(line)
+        line.hear({"type": "session.update", "session": {}})
+        with pytest.raises(ZeroDivisionError):
+            await converse(scene.host, line)
+        (driver,) = scene.host.drivers.values()
+        assert (driver.value.state("attachment"), driver.value.state("lease")) == ("DETACHED", "GRACE")

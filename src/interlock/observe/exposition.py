@@ -73,9 +73,10 @@ class Exposition(Collector):
         yield GaugeMetricFamily("interlock_connections", "Conversations under way.", value=self.connections)
         yield GaugeMetricFamily("interlock_stopping", "1 once the shutdown has begun.", value=int(host.is_stopping))
         yield GaugeMetricFamily("interlock_timers", "Timers that are armed.", value=len(host.deadlines))
+        limits = host.limits()  # looks at every session: once
         for field, text in (("limit", "Every limit."), ("high_water", "The most that was ever used of it.")):
             family = GaugeMetricFamily(f"interlock_{field}", text, labels=["name"])
-            for name, used in host.limits().items():
+            for name, used in limits.items():
                 family.add_metric([name], used[field])
             yield family
 

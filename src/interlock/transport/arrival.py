@@ -125,7 +125,11 @@ async def _first(host: Sessions, connection: Connection, message: ClientMessage)
         return await host.resume(message.session_id, message.resume_token, position, connection)
     config = DUPLEX.wanted(message.session.mapping()) if isinstance(message, SessionUpdate) else {}
     session = await host.open(connection, config)
-    run(session, message)
+    try:
+        run(session, message)
+    except BaseException:  # nobody reads for it yet, who would tell it
+        session.detach("cancelled")
+        raise
     return session
 
 
