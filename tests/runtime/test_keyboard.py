@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterator
 
 import pytest
 import trio
@@ -14,6 +15,15 @@ from interlock.runtime.perform import perform
 from tests.runtime.stage_play import play
 
 
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """Python's own handler, beside which trio puts its: a server that ran in this process may have left another."""
+    left = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, left)
+
+
+@pytest.mark.usefixtures("ctrl_c")
 def test_an_interrupt_from_the_keyboard_waits_for_the_end_of_a_dispatch(monkeypatch: pytest.MonkeyPatch) -> None:
     performed: list[str] = []
 
