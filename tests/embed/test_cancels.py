@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import NoReturn
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from interlock.embed import Session
 from interlock.errors import ClientError
 from interlock.workers.echo import MIND
-from tests.embed.scene import Run, Scene, Wire, claims, scene, state
+from tests.embed.scene import LOUD, Run, Scene, Wire, claims, scene, state
 
 
 @pytest.mark.real_clock
@@ -230,5 +231,30 @@ def test_ap_22_no_wait_under_asyncio_holds_a_worker(run: Run) -> None:
             for session, _ in opened:
                 session.close()
             await asyncio.gather(*waits)
+
+    run(main)
+
+
+class Stubborn(Wire):
+    """A transport of a foreign server whose ``send`` heeds no cancel: it returns when the socket is freed."""
+
+    async def _room(self) -> None:
+        while self._accepts < 1 and not self.over.is_set():
+            with suppress(asyncio.CancelledError):
+                await self.over.wait()
+        await super()._room()
+
+
+@pytest.mark.real_clock
+def test_a_send_that_heeds_no_cancel_is_given_up_after_write_s(run: Run) -> None:
+    async def main() -> None:
+        async with scene(kind=Stubborn, write_s=0.1) as play:
+            wire = play.wire(3)
+            session = await play.runtime.open(wire)
+            session.append(LOUD)
+            session.commit()
+            async with asyncio.timeout(5):
+                await play.until(session, lambda driver: driver.value.state("attachment") == "DETACHED")
+            assert (wire.aborts, claims(play, wire), state(session, "session")) == (["write_timeout"], False, "OPEN")
 
     run(main)

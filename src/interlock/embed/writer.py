@@ -83,11 +83,16 @@ class AsyncioWriter(Delivery):
             await asyncio.sleep(0)
 
     async def _in_time(self, writing: Awaitable[None]) -> None:
+        late = self._loop.call_later(self.driver.settings.write_s, self._give_up)
         try:
-            async with asyncio.timeout(self.driver.settings.write_s):
-                await writing
-        except TimeoutError as error:
-            raise TransportClosed("write_timeout") from error
+            await writing
+        finally:
+            late.cancel()
+
+    def _give_up(self) -> None:
+        """Free a transport that does not take a write in time, whether or not its server lets go of the write."""
+        self._lost("write_timeout")
+        self._cut()
 
     @property
     def _is_resting(self) -> bool:
