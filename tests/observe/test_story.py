@@ -192,6 +192,26 @@ def test_a_recorder_that_fails_is_let_go_of_alone(caplog: pytest.LogCaptureFixtu
     ]
 
 
+def test_a_listener_that_fails_is_let_go_of_alone(caplog: pytest.LogCaptureFixture) -> None:
+    """What makes spans is somebody else's code, and metrics and log lines are not to end with it."""
+    metrics, calls = Metrics(), []
+
+    def failing(told: Told) -> None:
+        calls.append(told.kind)
+        raise ZeroDivisionError
+
+    async def main() -> None:
+        async with play(record=Story(failing, metrics.hear)) as scene:
+            session, _ = await scene.open()
+            session.close()
+
+    trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
+    assert (len(calls), metrics.opened, metrics.ended.total()) == (1, 1, 1)
+    assert [r.getMessage() for r in caplog.records if r.levelno == logging.ERROR] == [
+        "a listener of what happens to sessions has failed, and is not told again"
+    ]
+
+
 def test_a_histogram_counts_up_to_each_bound() -> None:
     histogram = Histogram((1.0, 2.0))
     for seconds in (0.5, 1.0, 1.5, 7.0):

@@ -6,14 +6,19 @@ committed, and never from a second account of what should have happened: what is
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from interlock.machine import Cancelled, Key, Message, Taken
+from interlock.runtime.perform import attempt
 from interlock.session.decide import Decision
 from interlock.session.reasons import OWN
 from interlock.session.value import Value
 from interlock.tables import messages as m
+
+log = logging.getLogger("interlock")
 
 Kind: TypeAlias = Literal[
     "opened",
@@ -62,10 +67,13 @@ CLAIMING: Final = frozenset({"ACTIVATING", "REPLAYING"})
 
 
 class Story:
-    """A recorder (:class:`interlock.runtime.ports.Recorder`) that tells its listeners, in order."""
+    """A recorder (:class:`interlock.runtime.ports.Recorder`) that tells its listeners, in order.
+
+    One that fails is let go of alone.
+    """
 
     def __init__(self, *listeners: Listener) -> None:
-        self._listeners: Sequence[Listener] = listeners
+        self._listeners: list[Listener] = list(listeners)
         self._claims: dict[str, tuple[str, float]] = {}
         self._cancels: dict[tuple[str, Key], float] = {}
         self.stale = 0
@@ -76,18 +84,21 @@ class Story:
         if not decision.taken:
             return
         for told in self._read(at, decision):
-            for listener in self._listeners:
-                listener(told)
+            self._tell(told)
 
     def refused(self, at: float, before: Value, event: Message, code: str) -> None:
         """Tell of a resume that a session refused because it is over."""
         if isinstance(event, m.ResumeRequested):
-            told = Told("resume_refused", at, before.session_id, before.generation, event.claim, code)
-            for listener in self._listeners:
-                listener(told)
+            self._tell(Told("resume_refused", at, before.session_id, before.generation, event.claim, code))
 
     def voided(self, at: float, session_id: str, through: int, unsent: Sequence[int], sent: Sequence[int]) -> None:
         """Frames that were freed are no news."""
+
+    def _tell(self, told: Told) -> None:
+        for listener in tuple(self._listeners):
+            if (error := attempt(partial(listener, told), lambda error: error)) is not None:
+                log.error("a listener of what happens to sessions has failed, and is not told again", exc_info=error)
+                self._listeners.remove(listener)
 
     def _read(self, at: float, decision: Decision) -> Iterator[Told]:
         value, attachment = decision.value, decision.value.cells["attachment", None].data
