@@ -10,6 +10,7 @@ import trio.testing
 
 from interlock.transport.converse import converse
 from interlock.transport.opening import Opening
+from interlock.wire import outbound
 from interlock.wire.items import text_of
 from interlock.workers.echo import EARS, MIND, EchoPipeline
 from interlock.workers.protocol import Submit
@@ -107,3 +108,20 @@ async def test_a_first_message_that_breaks_its_connection_leaves_its_session_in_
             await converse(scene.host, line)
         (driver,) = scene.host.drivers.values()
         assert (driver.value.state("attachment"), driver.value.state("lease")) == ("DETACHED", "GRACE")
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields"),
+    [
+        ("conversation.item.create", {"item": {"type": "x" * 100_000}}),
+        ("response.create", {"response": {"input": [{"type": "message", "role": "x" * 100_000}]}}),
+        ("session.update", {"session": {"turn_detection": {"type": "x" * 60_000}}}),
+    ],
+)
+async def test_what_is_wrong_with_a_message_is_told_in_few_words(kind: str, fields: dict[str, Any]) -> None:
+    """Notices are counted, not weighed: an answer that quotes all it was sent would make a large thing of each."""
+    async with play() as scene, talking(scene) as speaker:
+        (told,) = await speaker.say(kind, **fields)
+        assert told["type"] == "error"
+        assert len(told["error"]["message"]) <= outbound.MAX_MESSAGE
+        assert len(speaker.line.frames[-1]) < 2 * outbound.MAX_MESSAGE

@@ -24,6 +24,9 @@ except ImportError:
 _ENCODER: Final = msgspec.json.Encoder()
 encode: Final = _ENCODER.encode
 
+MAX_MESSAGE: Final = 500
+"""Characters of what an error says. It may quote what a client has sent, which may be as long as a frame."""
+
 
 def event(kind: str, n: int | str, /, **fields: Any) -> bytes:
     """Encode one event; ``n`` makes its ``event_id``."""
@@ -76,10 +79,10 @@ def error(
 def error_object(
     code: str, message: str, event_id: str | None = None, param: str | None = None, retryable: bool | None = None
 ) -> dict[str, Any]:
-    """Return what an error event has under ``error``: the class follows from the code."""
+    """Return what an error event has under ``error``: the class follows from the code. A long message is cut."""
     again = is_retryable(code) if retryable is None else retryable
     optional = {"event_id": event_id, "param": param}
-    known = {"type": class_of(code), "code": code, "message": message, "retryable": again}
+    known = {"type": class_of(code), "code": code, "message": message[:MAX_MESSAGE], "retryable": again}
     return known | {name: value for name, value in optional.items() if value is not None}
 
 
