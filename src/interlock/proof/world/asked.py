@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from interlock.machine import Message, Taken
 from interlock.proof.promises import OVER
+from interlock.proof.world.owed import judge_owed
 from interlock.session.decide import Decision
 from interlock.session.session import strength
 from interlock.session.value import Value
@@ -29,6 +30,7 @@ def judge_asked(before: Value, decision: Decision) -> Iterator[str]:
         yield from (f"done as asked: {wrong}" for wrong in _told(decision))
     yield from (f"done as asked: {wrong}" for wrong in _ended(before, event, decision.value))
     yield from (f"cleaned up: {wrong}" for wrong in (*_retained(decision), *_left_behind(decision)))
+    yield from (f"cleaned up: {wrong}" for wrong in judge_owed(before, decision))
     yield from (f"done as asked: {wrong}" for wrong in _requested(decision))
     yield from (f"promise 5: {wrong}" for wrong in _said_otherwise(decision))
 

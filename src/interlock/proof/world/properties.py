@@ -28,7 +28,7 @@ ALWAYS = {
     "promise 4": "What a stage holds, or may hold, is on the books; a session that is CLOSED has nothing there.",
     "promise 5": "Each response and each session is ended once, in the step in which it ends.",
     "one answer": "At most one answer is live: a newer turn supersedes it.",
-    "cleaned up": "What an interrupted epoch holds at a stage is being cleaned up, and its fence knows of it.",
+    "cleaned up": "What an old epoch holds is cleaned up, and its fence knows; a request comes to what is said of it.",
     "done as asked": "What is asked for and accepted is done in the same step, or somebody is told why not.",
     "answered": "Whoever waits for a claim waits for one that is under way.",
     "told truly": "A client that says truly what it has is let in, or told what it lost; what is over is no error.",
