@@ -73,7 +73,7 @@ explore-full: explore ## And the two large worlds, and every mutant of the machi
 mutants: $(STAMP) ## Plant one-line faults in the runtime, and print which scenario of the sweep finds each
 	$(BIN)/python -m tests.mutants.runtime.kills
 
-BENCHMARKS := step sweep explore trace metrics flood fuzz link stage barge_in embed event_path storm sessions
+BENCHMARKS := step sweep sweep_cover explore trace metrics flood fuzz link stage barge_in embed event_path storm sessions
 
 bench: $(VENV)/.bench ## Measure, each number beside its peer's in the same run; writes docs/benchmarks.md
 	@set -e; for name in $(BENCHMARKS); do echo "== benchmarks/$$name.py"; $(BIN)/python benchmarks/$$name.py; done
