@@ -10,7 +10,8 @@ a scenario of our own runtime, in turns, in the same minute:
 * `shipped`: the same with a process for each core, as `interlock sweep` does.
 
 Cases run and cases spared are together exactly those that the loop by hand runs: that is checked, before anything is
-timed, against the sweep that spares none. Each loop's rate is the number of all those cases by its seconds.
+timed, against the sweep that spares none. Each loop's rate is the number of all those cases by its seconds; task steps
+a second are those that the sweep ran on one core.
 """
 
 from __future__ import annotations
@@ -204,7 +205,8 @@ def measure(name: str, rounds: int) -> dict[str, float]:
         for loop, jobs in (("one core", 1), ("shipped", 0)):
             seconds = timed(lambda jobs=jobs: sweep(swept, DEPTH, jobs=jobs))  # type: ignore[misc]
             rates[loop].append(len(plans) / seconds)
-        rates["task steps"].append(ours.steps / len(plans) * rates["shipped"][-1])
+            if jobs == 1:
+                rates["task steps"].append(ours.steps / seconds)
     medians = {loop: float(round(statistics.median(values))) for loop, values in rates.items()}
     return {"steps": ours.baseline_steps, "cases": len(plans), "run by the sweep": ours.plans, **medians}
 

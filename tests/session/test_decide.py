@@ -243,3 +243,22 @@ def test_a_weaker_reason_does_not_take_the_place_of_a_stronger_one() -> None:
     assert after(closing, m.EndRequested("client_close")).cells["session", None].data.reason == "server_shutdown"
     gone = after(listening(answering(attached())), m.CloseRequested("client_close"))
     assert after(gone, m.EndRequested("server_shutdown")).cells["session", None].data.reason == "server_shutdown"
+
+
+SAYS = [
+    *((False, event) for event in (Cancelled("request", "listen_1", 1), m.AbortConfirmed("listen_1", 1))),
+    *((True, event) for event in (Cancelled("request", "listen_1", 1), m.AbortConfirmed("listen_1", 1))),
+    (True, m.SubmitRefused("listen_1", 1, "full")),
+    (True, m.RequestGone("listen_1", 1, "died")),
+]
+"""What the world in which a stage listens does without."""
+
+
+@pytest.mark.parametrize(("runs", "event"), SAYS, ids=str)
+def test_a_request_that_listens_and_fails_says_so_whatever_has_failed(runs: bool, event: Message) -> None:
+    value = after(attached(), m.ListenRequested("listen_1", "ears"), m.WorkerAssigned("listen_1", 1))
+    value = after(value, m.SubmitAccepted("listen_1", 1)) if runs else value
+    assert value.state("request", "listen_1") == ("RUNNING" if runs else "SUBMITTING")
+    decision = decide(value, event)
+    assert any(isinstance(taken.message, m.ListenFailed) for taken in decision.taken)
+    assert [effect.kind for effect in decision.effects if isinstance(effect, m.AppendEvent)] == ["error"]

@@ -16,6 +16,7 @@ from interlock.session.value import Value
 from interlock.tables import messages as m
 
 AT_STAGE = frozenset({"SUBMITTING", "RUNNING"})
+WANTED = AT_STAGE | {"RESERVED"}
 GIVEN_BACK = (m.AbortConfirmed, m.RequestFinished, m.SubmitRefused, m.RequestGone)
 UNCONFIRMED = (Cancelled, m.AbortFailed, m.AbortOverdue)
 WANTED_NO_MORE = (Cancelled, m.RequestAborted, m.RequestFailed, m.SubmitOverdue)
@@ -69,6 +70,6 @@ def _told(before: Value, decision: Decision, taken: Taken) -> Iterator[str]:
     if taken.to == "OWED" != taken.state and answers and m.RequestOwed not in said:
         yield f"{key} is owed, and its fence is not told"
     ended_well = isinstance(taken.message, (m.RequestFinished, m.RequestAborted))
-    has_failed = taken.state in AT_STAGE and taken.to not in AT_STAGE and not ended_well
+    has_failed = taken.state in WANTED and taken.to not in WANTED and not ended_well
     if has_failed and had is not None and (m.StageFailed if answers else m.ListenFailed) not in said:
         yield f"{key} has failed, and nobody is told"
