@@ -137,10 +137,10 @@ def run(messages: Sequence[bytes], path: str) -> None:
     assert sum(heard.values()) > 0.9 * len(messages)
 
 
-def drivers_left() -> list[str]:
-    """Return the sessions that somebody still has in memory. Slow: it looks at every object that there is."""
+def sessions_in_memory() -> set[str]:
+    """Return the sessions that somebody still has, other tests too. Slow: it looks at every object that there is."""
     gc.collect()
-    return [each.session_id for each in gc.get_objects() if type(each) is Driver]
+    return {each.session_id for each in gc.get_objects() if type(each) is Driver}
 
 
 @given(st.lists(MESSAGES, min_size=A_RUN, max_size=A_RUN), st.sampled_from(PATHS))
@@ -159,16 +159,18 @@ def test_50000_messages_of_the_schema_and_of_none(messages: list[bytes], path: s
 
 @pytest.mark.parametrize("path", PATHS)
 def test_mutated_recordings(path: str) -> None:
+    before = sessions_in_memory()
     run(mutated(seed=1, count=1500), path)
-    assert drivers_left() == []
+    assert sessions_in_memory() <= before
 
 
 @pytest.mark.gate
 @pytest.mark.timeout_s(3600)
 @pytest.mark.parametrize("seed", range(50))
 def test_50000_messages_of_mutated_recordings(seed: int) -> None:
+    before = sessions_in_memory()
     run(mutated(seed, count=1000), PATHS[seed % 2])
-    assert drivers_left() == []
+    assert sessions_in_memory() <= before
 
 
 def test_the_mutations_are_what_they_are_called() -> None:
