@@ -25,6 +25,7 @@ async def test_max_items() -> None:
             session.create_item(written("one too many"))
         assert scene.host.limits()["max_items"]["now"] == 8
         await scene.speak(session)
+        await trio.testing.wait_all_tasks_blocked()
         deleted = [event["item_id"] for event in first.events if event["type"] == "conversation.item.deleted"]
         assert (len(deleted), len(scene.driver(session).conversation)) == (4, 6)
         session.create_item(written("there is room again"))
