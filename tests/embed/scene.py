@@ -10,13 +10,12 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-import msgspec
-
 from interlock.embed import Runtime, Session
 from interlock.proof.promises import Witness
 from interlock.runtime.driver import Driver
 from interlock.runtime.ports import Pipeline, TransportClosed
 from interlock.session.settings import Settings
+from interlock.transport.memory import Received
 from interlock.workers.echo import EARS, MIND, VOICE, EchoPipeline
 from interlock.workers.scripted import Script, ScriptedFleet
 
@@ -25,38 +24,15 @@ LOUD = b"\x01\x00" * 160
 Run: TypeAlias = Callable[[Callable[[], Coroutine[Any, Any, None]]], None]
 
 
-class Wire:
+class Wire(Received):
     """A transport in memory on asyncio. It takes ``accepts`` frames, then ``send`` blocks, as if nobody read."""
 
     def __init__(self, accepts: float = math.inf) -> None:
-        self.frames: list[bytes] = []
-        self.closings: list[tuple[int, str]] = []
-        self.aborts: list[str] = []
+        super().__init__()
         self.stalled = asyncio.Event()
         self.over = asyncio.Event()
         self._accepts = accepts
         self._changed = asyncio.Event()
-
-    @property
-    def events(self) -> list[dict[str, Any]]:
-        """What the client has received, decoded."""
-        return [msgspec.json.decode(frame) for frame in self.frames]
-
-    @property
-    def types(self) -> list[str]:
-        """The types of what the client has received."""
-        return [event["type"] for event in self.events]
-
-    @property
-    def numbers(self) -> list[int]:
-        """The sequence numbers that the client has received."""
-        return [event["server_event_seq"] for event in self.events if "server_event_seq" in event]
-
-    @property
-    def credentials(self) -> tuple[str, str, int]:
-        """The session id, token and generation that the client received last."""
-        held = [event for event in self.events if "resume_token" in event][-1]
-        return held["session"]["id"], held["resume_token"], held["attachment_generation"]
 
     async def send(self, frames: Sequence[bytes]) -> None:
         """Take frames one by one, each in a step of its own, as far as the peer accepts them."""

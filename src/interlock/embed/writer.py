@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING
 
-from interlock.runtime.delivery import Close, Delivery, Write
+from interlock.runtime.delivery import Delivery
 from interlock.runtime.perform import contain
 from interlock.runtime.ports import TransportClosed
 
 if TYPE_CHECKING:
     from interlock.runtime.beside import Offer
     from interlock.runtime.driver import Driver
-
-WRITES_A_TURN: Final = 4
-"""So many writes follow each other while the transport takes them at once; then the others on the loop have a turn."""
 
 
 class AsyncioWriter(Delivery):
@@ -31,7 +28,6 @@ class AsyncioWriter(Delivery):
         self._task: asyncio.Task[None] | None = None
         self._resting: asyncio.Future[None] | None = None
         self._deadline: asyncio.TimerHandle | None = None
-        self._writes = 0
         self._is_over = False
 
     def start(self) -> None:
@@ -59,28 +55,12 @@ class AsyncioWriter(Delivery):
         finally:
             self._end()
 
-    async def _perform(self, act: Write | Close | None) -> None:
-        if act is None:
-            self._writes = 0
-            self._resting = self._loop.create_future()
-            await self._resting
-            if self._undrained and self._eager is not None:
-                self._undrained = False
-                await self._in_time(self._eager.drain())
-        elif isinstance(act, Write):
-            await self._send(act.frames)
-        else:
-            await self.transport.close(act.code, act.reason)
+    async def _rest(self) -> None:
+        self._resting = self._loop.create_future()
+        await self._resting
 
-    async def _send(self, frames: Sequence[bytes]) -> None:
-        """Write; at once where that goes, and then let others have their turn if there is more."""
-        if self._eager is None:
-            await self._in_time(self.transport.send(frames))
-        elif not self._eager.write_now(frames):
-            await self._in_time(self._eager.drain())
-        self._writes += 1
-        if self._writes % WRITES_A_TURN == 0:
-            await asyncio.sleep(0)
+    async def _let_others(self) -> None:
+        await asyncio.sleep(0)
 
     async def _in_time(self, writing: Awaitable[None]) -> None:
         late = self._loop.call_later(self.driver.settings.write_s, self._give_up)

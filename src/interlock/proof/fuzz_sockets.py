@@ -313,7 +313,7 @@ def _once(schedule: Schedule) -> Ran:
     world = SocketWorld(schedule)
     try:
         trio.run(world.play)
-    except ExceptionGroup as error:
+    except ExceptionGroup as error:  # around the whole run: no cancel comes out here, and Ctrl-C is no Exception
         world.broken.append(f"the runtime has failed: {told(error)}")
     return Ran(tuple(world.broken), frozenset(world.ledger.rows))
 

@@ -4,16 +4,18 @@ It takes what is due in one synchronous step directly before the write, so that 
 is still on its way to the socket, save the one write that is inside the transport. It is never waited for by a
 transition: eviction, drop and finish are orders, each with a deadline, past which the transport is aborted.
 
-What is written, and in which order, is :meth:`Delivery.script`, which awaits nothing. Who performs it lives on the loop
-of the transport: :class:`interlock.runtime.writer.TrioWriter`, or a writer on the loop of an asyncio server.
+What is written, and in which order, is :meth:`Delivery.script`, which awaits nothing. :meth:`Delivery._perform` waits
+for one step of it, on any loop. Who runs both lives on the loop of the transport:
+:class:`interlock.runtime.writer.TrioWriter`, or a writer on the loop of an asyncio server.
 """
 
 from __future__ import annotations
 
 import logging
+from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from collections.abc import Awaitable, Callable, Iterator
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from interlock.runtime.ports import EagerTransport, TransportClosed
 from interlock.tables import messages as m
@@ -31,6 +33,9 @@ Mode: TypeAlias = Literal["live", "evicted", "finishing", "dropped"]
 Notice: TypeAlias = Callable[[str], bytes]
 """Encodes a frame that belongs to one connection alone, under the number that it gets there."""
 
+WRITES_A_TURN: Final = 4
+"""So many writes follow each other while the transport takes them at once; then the others have a turn of the loop."""
+
 
 class Write(NamedTuple):
     """Hand these frames over, as one write where the transport can."""
@@ -45,12 +50,11 @@ class Close(NamedTuple):
     reason: str
 
 
-class Delivery:
+class Delivery(ABC):
     """One generation's writer, without the loop that it runs on. Called from any task of the host's thread.
 
     While it rests, what a stage says is written in the same step in which it was heard, where the transport can write
-    without waiting: a turn of a loop costs more than a frame. A loop adds :meth:`start`, :meth:`wake`, :meth:`_cut`,
-    :meth:`_within` and :attr:`_is_resting`, and performs the script.
+    without waiting: a turn of a loop costs more than a frame. A loop adds what is abstract here, and runs the script.
     """
 
     def __init__(self, driver: Driver, offer: Offer, generation: int) -> None:
@@ -70,6 +74,7 @@ class Delivery:
         self._noticed = 0
         self._eager = self.transport if isinstance(self.transport, EagerTransport) else None
         self._undrained = False
+        self._writes = 0
         self._caught_up = False
         self._said_goodbye = False
 
@@ -78,13 +83,13 @@ class Delivery:
         """How many notices wait."""
         return len(self._notices)
 
+    @abstractmethod
     def start(self) -> None:
         """Begin to write, in a task of its own."""
-        raise NotImplementedError
 
+    @abstractmethod
     def wake(self) -> None:
         """Something may be due."""
-        raise NotImplementedError
 
     def flush(self) -> None:
         """Something may be due, and nothing follows at once.
@@ -198,15 +203,52 @@ class Delivery:
     def _has_more(self) -> bool:
         return self.cursor < self.driver.value.journal.head
 
+    # --- what waits, on whichever loop
+
+    async def _perform(self, act: Write | Close | None) -> None:
+        """Do one step of the script."""
+        if act is None:
+            self._writes = 0
+            await self._rest()
+            if self._eager is not None and self._undrained:
+                self._undrained = False
+                await self._in_time(self._eager.drain())
+        elif isinstance(act, Write):
+            await self._send(act.frames)
+        else:
+            await self.transport.close(act.code, act.reason)
+
+    async def _send(self, frames: tuple[bytes, ...]) -> None:
+        """Write; at once where that goes, and then let others have their turn if there is more."""
+        if self._eager is None:
+            await self._in_time(self.transport.send(frames))
+        elif not self._eager.write_now(frames):
+            await self._in_time(self._eager.drain())
+        self._writes += 1
+        if self._writes % WRITES_A_TURN == 0:
+            await self._let_others()
+
+    @abstractmethod
+    async def _rest(self) -> None:
+        """Return after the next :meth:`wake`."""
+
+    @abstractmethod
+    async def _in_time(self, writing: Awaitable[None]) -> None:
+        """Wait for a write; past ``write_s`` the transport is lost."""
+
+    @abstractmethod
+    async def _let_others(self) -> None:
+        """Give the other tasks of the loop a turn."""
+
     @property
+    @abstractmethod
     def _is_resting(self) -> bool:
         """Whether the writer waits for nothing but :meth:`wake`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _cut(self) -> None:
         """Break off whatever the writer is waiting in."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _within(self, seconds: float) -> None:
         """Cut the writer off in so many seconds, if it has not ended by then."""
-        raise NotImplementedError

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING
 
 import trio
 
-from interlock.runtime.delivery import Close, Delivery, Write
+from interlock.runtime.delivery import Delivery
 from interlock.runtime.nap import Nap
 from interlock.runtime.ports import TransportClosed
 
 if TYPE_CHECKING:
     from interlock.runtime.beside import Offer
     from interlock.runtime.driver import Driver
-
-
-WRITES_A_TURN: Final = 4
-"""So many writes follow each other while the transport takes them at once; then the others have a turn of the loop."""
 
 
 class TrioWriter(Delivery):
@@ -27,7 +23,6 @@ class TrioWriter(Delivery):
         super().__init__(driver, offer, generation)
         self.scope = trio.CancelScope()
         self._nap = Nap()
-        self._writes = 0
 
     def start(self) -> None:
         """Begin to write, in the host's nursery."""
@@ -52,27 +47,11 @@ class TrioWriter(Delivery):
         finally:
             self._end()
 
-    async def _perform(self, act: Write | Close | None) -> None:
-        if act is None:
-            self._writes = 0
-            await self._nap.sleep()
-            if self._eager is not None and self._undrained:
-                self._undrained = False
-                await self._in_time(self._eager.drain())
-        elif isinstance(act, Write):
-            await self._send(act.frames)
-        else:
-            await self.transport.close(act.code, act.reason)
+    async def _rest(self) -> None:
+        await self._nap.sleep()
 
-    async def _send(self, frames: Sequence[bytes]) -> None:
-        """Write; at once where that goes, and then let others have their turn if there is more."""
-        if self._eager is None:
-            await self._in_time(self.transport.send(frames))
-        elif not self._eager.write_now(frames):
-            await self._in_time(self._eager.drain())
-        self._writes += 1
-        if self._writes % WRITES_A_TURN == 0:
-            await trio.lowlevel.checkpoint()
+    async def _let_others(self) -> None:
+        await trio.lowlevel.checkpoint()
 
     async def _in_time(self, writing: Awaitable[None]) -> None:
         with trio.move_on_after(self.driver.settings.write_s) as deadline:

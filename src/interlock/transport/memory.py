@@ -16,23 +16,15 @@ import trio
 from interlock.runtime.ports import TransportClosed
 
 
-class MemoryTransport:
-    """Satisfies :class:`interlock.runtime.ports.Transport`. ``accepts`` frames go through; then ``send`` blocks."""
+class Received:
+    """What the client of a transport in memory has read."""
 
-    def __init__(self, accepts: float = math.inf) -> None:
+    def __init__(self) -> None:
         self.frames: list[bytes] = []
         self.closings: list[tuple[int, str]] = []
         """Each goodbye: code and reason. At most one, ever."""
         self.aborts: list[str] = []
         """The reason of the abort that freed the transport, if one did."""
-        self._accepts = accepts
-        self._torn = False
-        self._changed = trio.Event()
-
-    @property
-    def is_open(self) -> bool:
-        """Whether frames can still go out."""
-        return not (self.closings or self.aborts or self._torn)
 
     @property
     def events(self) -> list[dict[str, Any]]:
@@ -54,6 +46,21 @@ class MemoryTransport:
         """The session id, token and generation that the client received last."""
         held = [event for event in self.events if "resume_token" in event][-1]
         return held["session"]["id"], held["resume_token"], held["attachment_generation"]
+
+
+class MemoryTransport(Received):
+    """Satisfies :class:`interlock.runtime.ports.Transport`. ``accepts`` frames go through; then ``send`` blocks."""
+
+    def __init__(self, accepts: float = math.inf) -> None:
+        super().__init__()
+        self._accepts = accepts
+        self._torn = False
+        self._changed = trio.Event()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether frames can still go out."""
+        return not (self.closings or self.aborts or self._torn)
 
     def allow(self, count: float = math.inf) -> None:
         """Let ``count`` more frames through."""
