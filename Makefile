@@ -19,10 +19,15 @@ setup: $(STAMP) ## Create .venv with Interlock and all its extras; nothing to do
 demo: $(STAMP) ## Speak with a session, lose the line, interrupt it, and watch its states
 	$(BIN)/interlock demo
 
-test: $(STAMP) $(CLIENTS)/.openai $(CLIENTS)/.node ## Run all tests, on every core
-	$(BIN)/pytest -n auto -m "not gate"
+DOORS := tests/clients tests/browser
 
-.PHONY: test-clients
+test: $(STAMP) ## Run the tests, on every core
+	$(BIN)/pytest -n auto -m "not gate" $(DOORS:%=--ignore=%)
+
+.PHONY: test-doors test-clients
+test-doors: $(STAMP) $(CLIENTS)/.openai $(CLIENTS)/.node ## Come as others do: through four client SDKs, and the pages in a browser
+	$(BIN)/pytest -n auto -m "not gate" $(DOORS)
+
 test-clients: $(STAMP) $(CLIENTS)/.openai $(CLIENTS)/.node $(CLIENTS)/.frameworks ## Speak with six client SDKs, two of them large
 	$(BIN)/pytest -n auto tests/clients
 

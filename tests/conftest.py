@@ -22,8 +22,15 @@ import trio
 import trio.testing
 from trio._core._run import CancelStatus
 
+from interlock.proof.spread import cores
+
 LIMIT_S = 60.0
 GRACE_S = 5.0
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Half as many again as there are cores: while some tests compute, others wait for real time."""
+    return cores() * 3 // 2
 
 
 class Limit:

@@ -69,7 +69,7 @@ DOORS: Final[Mapping[Door, Sequence[str]]] = {"serve": ("interlock", "serve"), "
 
 both_doors = pytest.mark.parametrize("door", DOORS)
 both_doors_in_time = pytest.mark.parametrize("door", ["serve", pytest.param("embed", marks=pytest.mark.gate)])
-"""The same, but `make test` has no time for both: `make test-clients` has."""
+"""The same, but `make test-doors` has no time for both: `make test-clients` has."""
 
 
 class Stage:

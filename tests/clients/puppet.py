@@ -29,7 +29,7 @@ Event = dict[str, Any]
 def python(environment: str) -> list[str]:
     """Return the Python of an environment of clients; skip where nobody made it."""
     if not (ENVIRONMENTS / f".{environment}").exists():
-        target = "test" if environment == "openai" else "test-clients"
+        target = "test-doors" if environment == "openai" else "test-clients"
         pytest.skip(f"no {ENVIRONMENTS.name}/{environment}: `make {target}` installs its clients")
     return [str(ENVIRONMENTS / environment / "bin" / "python"), "-m"]
 
@@ -40,7 +40,7 @@ def node() -> list[str]:
     if found is None:
         pytest.skip("no node on this machine, so no JavaScript client can be tried")
     if not (ENVIRONMENTS / ".node").exists():
-        pytest.skip("the JavaScript clients are not installed: `make test` does it")
+        pytest.skip("the JavaScript clients are not installed: `make test-doors` does it")
     return [found]
 
 
