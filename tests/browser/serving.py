@@ -70,12 +70,10 @@ class Wire:
         """Return what went of one type."""
         return [event for event in self.sent if event["type"] == kind]
 
-    def next_sent(self, kind: str) -> dict[str, Any]:
-        """Wait until a message of a type goes out on the last connection."""
+    def until_heard(self) -> None:
+        """Wait until the page tells that something of the reply was played; the first it tells may be nothing yet."""
         assert self._socket is not None
-        data = self._socket.wait_for_event("framesent", lambda text: json.loads(text)["type"] == kind)
-        found: dict[str, Any] = json.loads(str(data))
-        return found
+        self._socket.wait_for_event("framesent", lambda text: json.loads(text).get("played_ms", 0) > 0)
 
     def _follow(self, socket: WebSocket) -> None:
         if self._path in socket.url:
