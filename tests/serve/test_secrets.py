@@ -30,7 +30,9 @@ async def spoken_with(url: str, **how: Any) -> tuple[list[str], dict[str, Any]]:
     """Hold one short conversation; return every token that was given, and the last credentials."""
     tokens: list[str] = []
     last: dict[str, Any] = {}
-    async with connect(url, **how) as client:
+    async with connect(
+        url, max_queue=None, **how
+    ) as client:  # with a bound, it reads no goodbye behind what nobody reads
         await client.send(json.dumps({"type": "session.update", "session": {"instructions": SPOKEN}}))
         await client.send(json.dumps({"type": "input_audio_buffer.append", "audio": "AQABAAEAAQABAAEA"}))
         await client.send(json.dumps({"type": "input_audio_buffer.commit"}))
